@@ -27,7 +27,7 @@ from chaosagent.replays.changes import (
 )
 from chaosagent.replays.cold_runs import ColdDifference, cold_difference
 from chaosagent.replays.declarations import with_objective
-from chaosagent.replays.outcome import Replay, ReplayOutcome, reviewed, violation_place
+from chaosagent.replays.outcome import Failure, Replay, ReplayOutcome, reviewed, violation_place
 from chaosagent.replays.record import ReplayRecord, nominal_run_in
 from chaosagent.replays.scheduled import MODE, Options
 from chaosagent.replays.today import Today, is_broken
@@ -84,7 +84,7 @@ def _violated(broken: list[ContractVerdict], step_count: int) -> Replay:
     reason = f": {violation.reason}" if violation is not None and violation.reason else ""
     detail = f"{first.contract} violated {violation_place(step, step_count)}, without any fault{reason}"
     notes = (f"{', '.join(others)} violated, too",) if others else ()
-    return Replay(ReplayOutcome.VIOLATED, MODE, step, detail, notes)
+    return Replay(ReplayOutcome.VIOLATED, MODE, step, detail, notes, failure=Failure.OWN)
 
 
 def _difference(today: Today, options: Options) -> Replay | tuple[str, ...]:
@@ -98,7 +98,7 @@ def _difference(today: Today, options: Options) -> Replay | tuple[str, ...]:
     broken = _broken_in(different.evaluation)
     if broken:
         detail = f"{broken} violated, though it holds where other runs were made before: {different.text}"
-        return Replay(ReplayOutcome.VIOLATED, MODE, None, detail)
+        return Replay(ReplayOutcome.VIOLATED, MODE, None, detail, failure=Failure.OWN)
     detail = f"the target does not repeat its runs, so it cannot be judged: {different.text}"
     return Replay(ReplayOutcome.ERROR, MODE, None, detail)
 

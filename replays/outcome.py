@@ -45,6 +45,19 @@ class ReplayOutcome(enum.Enum):
     ERROR = "ERROR"
 
 
+class Failure(enum.Enum):
+    """What breaks in a replay.
+
+    Attributes:
+        OWN: The contract of the record, under its faults at their own calls, or a crash there that was reviewed; of a
+            run without faults, any contract.
+        OTHER: Something else: without the faults, at other calls, or another contract.
+    """
+
+    OWN = "its own"
+    OTHER = "another"
+
+
 class Neighbour(NamedTuple):
     """A schedule near that of a record which holds, and under which the contract is violated.
 
@@ -67,8 +80,9 @@ class Replay:
         step: Where it differs or is violated, if it does.
         detail: In one sentence.
         notes: What else is worth knowing, a sentence each.
-        changes: What somebody has to review; only of `CHANGED`.
+        changes: What somebody has to review; of `CHANGED`, and of `VIOLATED` where other contracts break, too.
         neighbour: What breaks beside the record; only of `DODGED`.
+        failure: What breaks, `None` where nothing does; only of a schedule.
     """
 
     outcome: ReplayOutcome
@@ -78,6 +92,7 @@ class Replay:
     notes: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
     neighbour: Neighbour | None = None
+    failure: Failure | None = None
 
 
 def reviewed(found: Replay, changes: Iterable[Change], notes: Iterable[str], accepted: Container[str]) -> Replay:

@@ -1,9 +1,9 @@
 """What people have decided about a record, in a text file next to it: what they expect of it, and what they reviewed.
 
 ```toml
+expect = "violated"
 version = 2
 record = "5d41402abc4b2a76b9719d911017c592"
-expect = "violated"
 
 [[accepted]]
 what = "effects"
@@ -32,12 +32,16 @@ SUFFIX = ".accepted.toml"
 VERSION = 2
 BYTES_MAX = 1_000_000
 ENTRIES_MAX = 1_000
-REMEDY = "Remove the file, or review the difference again with `chaosagent replay --accept`."
+REMEDY = "Restore the file, or remove it and review the record again with `chaosagent replay --accept` or `--promote`."
 HEAD = """\
-# What was decided about the record beside this file: what is expected of it, and which differences between it and the
-# target somebody has reviewed. Written by `chaosagent suite` and `chaosagent replay --promote` and `--accept`; remove
-# the file, or a part of it, and the record is reported as new again.
+# What was decided about the record beside this file, by `chaosagent suite`, and `chaosagent replay --promote` and
+# `--accept`. Remove the file, or a part of it, and the record is reported as new again.
 """
+EXPECTED = """\
+# Above: what is expected, "violated" for a failure that is known and open, "held" for one that was fixed. Below: which
+# record this is about, and which differences between it and the target somebody has reviewed.
+"""
+"""Keeps what --promote and --accept write apart, so that version control merges both."""
 
 
 class Expectation(enum.Enum):
@@ -92,9 +96,8 @@ def write_review(record_path: Path, record: ReplayRecord, review: Review) -> Pat
         RecordError: The file cannot be written.
     """
     path = review_path(record_path)
-    parts = [f"{HEAD}version = {VERSION}\nrecord = {_quoted(record.trace_digest)}\n"]
-    if review.expect is not None:
-        parts.append(f"expect = {_quoted(review.expect.value)}\n")
+    expected = "" if review.expect is None else f"expect = {_quoted(review.expect.value)}\n"
+    parts = [f"{HEAD}{expected}{EXPECTED}version = {VERSION}\nrecord = {_quoted(record.trace_digest)}\n"]
     for change in review.changes[:ENTRIES_MAX]:
         what, text, digest = map(_quoted, change)
         parts.append(f"\n[[accepted]]\nwhat = {what}\ntext = {text}\ndigest = {digest}\n")
@@ -110,6 +113,8 @@ def write_review(record_path: Path, record: ReplayRecord, review: Review) -> Pat
 def _parsed(data: bytes, path: Path, record: ReplayRecord) -> Review:
     import tomllib  # most records have no such file, and a replay of one record is mostly imports
 
+    if b"\n<<<<<<< " in data or data.startswith(b"<<<<<<< "):
+        raise RecordError(f"{path} holds both sides of a merge (<<<<<<<). Keep what is right of each.")
     try:
         content = tomllib.loads(data.decode("utf-8"))
     except (ValueError, RecursionError) as error:  # UnicodeDecodeError and TOMLDecodeError, which names line and column

@@ -10,7 +10,15 @@ from chaosagent.contracts.contract import Contract
 from chaosagent.execution.execute import Execution
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY, Schedule
-from chaosagent.replays.calls import Candidate, Fault, calls_of, notes_on_new_calls, place_of, recorded_calls
+from chaosagent.replays.calls import (
+    CallRelation,
+    Candidate,
+    Fault,
+    calls_of,
+    notes_on_new_calls,
+    place_of,
+    recorded_calls,
+)
 from chaosagent.replays.changes import (
     Change,
     added_effects,
@@ -25,13 +33,13 @@ from chaosagent.replays.changes import (
 from chaosagent.replays.cold_runs import ColdDifference, ColdRunsOfTask, cold_difference, cold_draws, name_of_run
 from chaosagent.replays.drawing import Runner
 from chaosagent.replays.neighbours import Around
-from chaosagent.replays.outcome import Replay, ReplayOutcome, RunsMax, reviewed, violation_place
-from chaosagent.replays.placements import BrokenRun, Findings, Harm, Placements
+from chaosagent.replays.outcome import Failure, Replay, ReplayOutcome, RunsMax, reviewed, violation_place
+from chaosagent.replays.placements import BrokenRun, Findings, FixedRun, Harm, Placements
 from chaosagent.replays.record import ReplayRecord
-from chaosagent.replays.today import Judge, Today, is_broken
+from chaosagent.replays.today import Judge, Today, broken_too, is_broken
 from chaosagent.study.counterexample import signature_of
 from chaosagent.trace.trace import Trace
-from chaosagent.vocabulary import Ending, Outcome, Verdict
+from chaosagent.vocabulary import Ending, Outcome
 
 MODE = "schedule"
 DECLARATIONS_UNKNOWN = "declarations unknown: the record is of a version that does not have them"
@@ -79,7 +87,7 @@ class ScheduleReplay:
         found = self._violated_undisturbed() or self._violated_as_recorded()
         if found is None:
             findings = self._placed()
-            found = self._reviewed(self._repeated(self._of(findings)))
+            found = self._reviewed(self._repeated(self._of(findings)), findings.fixed)
             count = self._options.runs_max.neighbours
             if count and found.outcome is ReplayOutcome.HELD and findings.fixed is not None:
                 around = Around(self._record, self._contract, self._today, findings.fixed, count, self._options.cold)
@@ -94,16 +102,15 @@ class ScheduleReplay:
         if is_broken(verdict):
             reason = "" if verdict.violation is None else f": {verdict.violation.reason}"
             where = "without the faults of the record, of which none landed" if self._record.schedule else ""
-            return self._violated_in(
-                trace, where=where, reason=reason, notes=self._others(trace, self._record.contract)
-            )
+            notes, failure = self._judge.violated_too(trace, newly=True), Failure.OTHER if where else Failure.OWN
+            return replace(self._violated_in(trace, where=where, reason=reason, notes=notes), failure=failure)
         contract = "" if self._expects(trace.ending) else self._judge.unlively(trace)
         if not contract:
             return None
         violation = trace.verdict(contract).violation
         reason = "" if violation is None else f": {violation.reason}"
         detail = f"{contract} violated at the end, without the faults of the record{reason}{_crashed_at(trace)}"
-        return Replay(ReplayOutcome.VIOLATED, MODE, None, detail)
+        return Replay(ReplayOutcome.VIOLATED, MODE, None, detail, failure=Failure.OTHER)
 
     def _expects(self, ending: Ending) -> bool:
         """Whether the record's run without faults ended so, as far as is known."""
@@ -178,17 +185,26 @@ class ScheduleReplay:
         trace = broken.judged.execution.trace
         if broken.harm is Harm.VIOLATED:
             found = self._violated_in(trace, before=where, notes=broken.judged.notes)
-            return replace(found, notes=(*found.notes, *self._others(trace, self._record.contract)))
-        contract = self._judge.unlively(trace)
-        violation = trace.verdict(contract).violation
-        reason = "" if violation is None else f": {violation.reason}"
-        detail = f"{where}{contract} violated, which the record's run has kept{reason}{_crashed_at(trace)}"
-        return Replay(ReplayOutcome.VIOLATED, MODE, None, detail, broken.judged.notes)
+            is_own = all(candidate.relation is CallRelation.OWN for candidate in broken.placed)
+            newly = self._judge.newly_broken(trace)
+            return replace(
+                found,
+                notes=(*found.notes, *self._judge.violated_too(trace, newly=True)),
+                changes=tuple(change for change in newly if change.digest not in self._options.accepted),
+                failure=Failure.OWN if is_own else Failure.OTHER,
+            )
+        verdict = trace.verdict(self._judge.unlively(trace))
+        reason = "" if verdict.violation is None else f": {verdict.violation.reason}"
+        detail = f"{where}{verdict.contract} violated, which the record's run has kept{reason}{_crashed_at(trace)}"
+        change = broken_too(verdict)
+        changes = () if change.digest in self._options.accepted else (change,)
+        failure = Failure.OTHER if changes else Failure.OWN
+        return Replay(ReplayOutcome.VIOLATED, MODE, None, detail, broken.judged.notes, changes, failure=failure)
 
     def _violated_in(
         self, trace: Trace, *, before: str = "", where: str = "", reason: str = "", notes: tuple[str, ...] = ()
     ) -> Replay:
-        """Return the violation of the record's contract in a run."""
+        """Return the violation of the record's contract in a run, which need not be its own failure."""
         violation = trace.verdict(self._record.contract).violation
         step = None if violation is None else violation.step
         reason = reason or ("" if violation is None else f": {violation.reason}")
@@ -201,14 +217,14 @@ class ScheduleReplay:
         place = violation_place(step, len(trace.steps))
         crashed = _crashed_at(trace) if at_end else ""
         detail = f"{before}{self._record.contract} violated {place}, {where}{reason}{crashed}"
-        return Replay(ReplayOutcome.VIOLATED, MODE, step, detail, notes)
+        return Replay(ReplayOutcome.VIOLATED, MODE, step, detail, notes, failure=Failure.OTHER)
 
     def _moved(self, worst: BrokenRun, findings: Findings) -> Replay:
         trace, where = worst.judged.execution.trace, _where(worst, findings)
         if worst.harm is Harm.UNFINISHED:
             ending = f"{trace.ending.value}: {trace.ending_detail}" if trace.ending_detail else trace.ending.value
             detail = f"{where}the run ends with {ending}{_crashed_at(trace)}, which no contract forbids"
-            return Replay(ReplayOutcome.MOVED, MODE, None, detail, worst.judged.notes)
+            return Replay(ReplayOutcome.MOVED, MODE, None, detail, worst.judged.notes, failure=Failure.OTHER)
         found = self._violated_in(trace, before=where, notes=worst.judged.notes)
         return replace(found, outcome=ReplayOutcome.MOVED)
 
@@ -251,19 +267,10 @@ class ScheduleReplay:
         )
         changed = tuple(text for candidate in fixed.placed if (text := _changed_arguments(candidate)))
         trace = fixed.judged.execution.trace
-        others = self._others(trace, contract)
+        others = self._judge.violated_too(trace, newly=False)
         new = notes_on_new_calls(self._recorded, self._today.undisturbed.trace, trace)
         notes = (*fixed.judged.notes, *others, *lost, *changed, *new)
         return Replay(ReplayOutcome.HELD, MODE, None, detail, notes)
-
-    def _others(self, trace: Trace, contract: str) -> tuple[str, ...]:
-        """Return which other contracts a run violates, a sentence each."""
-        kept = {one.contract for one in self._record.trace.verdicts if one.verdict is Verdict.HOLDS}
-        return tuple(
-            f"{one.contract} is violated" + (", which the record's run kept" if one.contract in kept else ", too")
-            for one in trace.verdicts
-            if one.verdict is Verdict.VIOLATED and one.contract not in (contract, "objective")
-        )
 
     def _repeated(self, found: Replay) -> Replay:
         """Return the outcome; `HELD` and `NOT_LANDED` only if all runs go the same way where none was made before."""
@@ -283,7 +290,7 @@ class ScheduleReplay:
         contract = self._record.contract
         if self._breaks(different.evaluation):
             detail = f"{contract} violated, though it holds where other runs were made before: {different.text}"
-            return Replay(ReplayOutcome.VIOLATED, MODE, None, detail)
+            return Replay(ReplayOutcome.VIOLATED, MODE, None, detail, failure=Failure.OTHER)
         detail = f"the target does not repeat its runs, so it cannot be judged: {different.text}"
         return Replay(ReplayOutcome.ERROR, MODE, None, detail)
 
@@ -299,7 +306,8 @@ class ScheduleReplay:
                     f"{contract} violated in {broken} of {len(evaluations)} repeats in processes of their own, though "
                     f"it holds where other runs were made before: {name_of_run(schedule)}"
                 )
-                return Replay(ReplayOutcome.VIOLATED, MODE, None, detail, found.notes)
+                failure = Failure.OWN if schedule else Failure.OTHER
+                return Replay(ReplayOutcome.VIOLATED, MODE, None, detail, found.notes, failure=failure)
             others += sum(one.digest != made[schedule].evaluation.digest for one in evaluations)
         if not others:
             return found
@@ -312,11 +320,13 @@ class ScheduleReplay:
 
     # ------------------------------------------------------------------ what has changed beside
 
-    def _reviewed(self, found: Replay) -> Replay:
+    def _reviewed(self, found: Replay, fixed: FixedRun | None) -> Replay:
         """Return the outcome, which is `CHANGED` as long as there is a change that nobody has reviewed."""
         if found.outcome is ReplayOutcome.VIOLATED:
             return found
         changes, notes = self._changes()
+        if found.outcome is ReplayOutcome.HELD and fixed is not None:
+            changes.extend(self._judge.newly_broken(fixed.judged.execution.trace))
         return reviewed(found, changes, notes, self._options.accepted)
 
     def _changes(self) -> tuple[list[Change], list[str]]:

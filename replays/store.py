@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from chaosagent.errors import RecordError, UsageError
 from chaosagent.replays.codec import HEADER, RECORD_BYTES_MAX, decode, encode
 from chaosagent.replays.journal import JOURNAL_MAGIC, read_journal
 from chaosagent.replays.record import SUFFIX, ReplayRecord
+from chaosagent.replays.review import SUFFIX as REVIEW_SUFFIX
 from chaosagent.whole_file import write_whole
+
+DRAFT_SUFFIX = ".writing"
+"""Of a folder in which a suite is written; what a killed process has left in it is no record of the suite."""
 
 
 def write_record(folder: Path, record: ReplayRecord) -> Path:
@@ -50,6 +55,8 @@ def read_record(path: Path) -> ReplayRecord:
                 return read_journal(file, str(path))
             file.seek(0)
             data = file.read(RECORD_BYTES_MAX + HEADER.size + 1)
+    except FileNotFoundError as error:
+        raise RecordError(f"{path} is not there{_missed(path)}.") from error
     except OSError as error:
         raise RecordError(f"{path} cannot be read: {error.strerror}.") from error
     if len(data) > RECORD_BYTES_MAX + HEADER.size:
@@ -57,8 +64,16 @@ def read_record(path: Path) -> ReplayRecord:
     return decode(data, str(path))
 
 
+def _missed(path: Path) -> str:
+    text = path.with_name(path.name.removesuffix(SUFFIX) + REVIEW_SUFFIX)
+    return f", and {text.name} says what is expected of it: restore the record, or remove both" if text.exists() else ""
+
+
 def find_records(paths: Iterable[Path]) -> list[Path]:
     """Return the records named, and those below the folders named, sorted and each once.
+
+    Where the text file of a record is in a folder and the record is not, the record is returned as well: it is missed.
+    Links to folders are followed.
 
     Raises:
         UsageError: A path does not exist, or a folder has no record.
@@ -66,7 +81,7 @@ def find_records(paths: Iterable[Path]) -> list[Path]:
     found: set[Path] = set()
     for path in paths:
         if path.is_dir():
-            below = sorted(path.rglob(f"*{SUFFIX}"))
+            below = list(records_below(path))
             if not below:
                 raise UsageError(f"{path} has no *{SUFFIX} file. `chaosagent search` writes them to OUT/replays.")
             found.update(below)
@@ -75,3 +90,19 @@ def find_records(paths: Iterable[Path]) -> list[Path]:
         else:
             raise UsageError(f"{path} does not exist. Name records (*{SUFFIX}) or folders that hold some.")
     return sorted(found)
+
+
+def records_below(folder: Path) -> Iterator[Path]:
+    """Yield the records below a folder, also those of which only the text file is there; in no order."""
+    walked: set[tuple[int, int]] = set()
+    for place, folders, names in os.walk(folder, followlinks=True):
+        status = os.stat(place)
+        if (status.st_dev, status.st_ino) in walked:  # by a link to a folder above
+            folders.clear()
+            continue
+        walked.add((status.st_dev, status.st_ino))
+        folders[:] = [name for name in folders if not name.endswith(DRAFT_SUFFIX)]
+        ends = {
+            name.removesuffix(suffix) for suffix in (SUFFIX, REVIEW_SUFFIX) for name in names if name.endswith(suffix)
+        }
+        yield from (Path(place, f"{name}{SUFFIX}") for name in ends)

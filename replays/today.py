@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from chaosagent.canonical import pack
+from chaosagent.canonical import digest_of, pack
 from chaosagent.contracts.catalogue import parse_contract
 from chaosagent.contracts.contract import Contract, Nominal
 from chaosagent.contracts.templates.no_crash import NoCrash
@@ -17,14 +17,14 @@ from chaosagent.execution.judging import judge
 from chaosagent.execution.real_time import limited_real_time
 from chaosagent.execution.workers.own_process import in_own_process
 from chaosagent.faults.schedule import EMPTY
-from chaosagent.replays.changes import compared_nominal, is_same_nominal
+from chaosagent.replays.changes import Change, compared_nominal, is_same_nominal
 from chaosagent.replays.declarations import Declaration, declarations_of
 from chaosagent.replays.placements import Harm, JudgedRun
 from chaosagent.replays.record import ReplayRecord, digest_of_steps
 from chaosagent.study.counterexample import signature_of
 from chaosagent.targets.target import Target
 from chaosagent.trace.trace import ContractVerdict, Trace
-from chaosagent.vocabulary import Ending, SystemConfig, Verdict
+from chaosagent.vocabulary import Ending, Severity, SystemConfig, Verdict
 
 CONTRACT_REMEDY = "Give the contract its old name and place, or search again for records with today's contracts."
 
@@ -168,6 +168,24 @@ class Judge:
                 return contract.id
         return ""
 
+    def violated_too(self, trace: Trace, *, newly: bool) -> tuple[str, ...]:
+        """Return which other contracts a run violates, a sentence each; those of `newly_broken` only where asked."""
+        changes = self.newly_broken(trace)
+        apart = {self._contract.id, "objective", *self._newly_broken(trace)}
+        others = (one.contract for one in trace.verdicts if one.verdict is Verdict.VIOLATED)
+        told = [f"{name} is violated, too" for name in others if name not in apart]
+        return (*told, *(change.text for change in changes if newly))
+
+    def newly_broken(self, trace: Trace) -> list[Change]:
+        """Return the hard contracts that a run violates and the record's run kept, to be reviewed."""
+        return [broken_too(trace.verdict(name)) for name in self._newly_broken(trace)]
+
+    def _newly_broken(self, trace: Trace) -> list[str]:
+        kept = {one.contract for one in self._record.trace.verdicts if one.verdict is Verdict.HOLDS}
+        hard = {one.id for one in self._today.experiment.contracts if one.severity is Severity.HARD}
+        names = kept & hard - {self._contract.id, "objective"}
+        return [one.contract for one in trace.verdicts if is_broken(one) and one.contract in names]
+
     def _has_same_signature(self, trace: Trace) -> bool:
         signature = signature_of(trace, self._contract.id, self._contract.severity, self._record.schedule)
         return signature == self._record.signature
@@ -178,6 +196,13 @@ class Judge:
         settings, task = self._today.experiment.config.settings, self._today.experiment.task
         (other,) = judge(trace, [self._contract], task, self._compared, settings=settings)
         return other if is_broken(other) else verdict
+
+
+def broken_too(verdict: ContractVerdict) -> Change:
+    """Return that a run violates a contract that the record's run has kept; for another reason it is another change."""
+    reason = "" if verdict.violation is None else verdict.violation.reason
+    text = f"{verdict.contract} is violated, which the record's run has kept"
+    return Change("violation", text, digest_of(["violation", verdict.contract, reason]))
 
 
 def is_broken(verdict: ContractVerdict) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from chaosagent.replays import review
 from chaosagent.replays.review import Expectation, Review, write_review
 from chaosagent.replays.store import read_record, write_record
 
@@ -463,13 +464,118 @@ def test_a_build_is_green_while_failures_are_known_and_red_when_a_fixed_one_come
     back = chaosagent("replay", records)
 
     assert (fresh.code, known.code, fixed.code, promoted.code, back.code) == (1, 0, 0, 0, 1)
-    assert {one["standing"] for one in fresh.json["records"]} == {"new failure"}
+    assert {one["standing"] for one in fresh.json["records"]} == {"new"}
     assert "two records with an expectation: 2 known and open" in known.out
     assert known.out.startswith("KNOWN")
     assert "it was open and holds now; --promote expects that from now on" in fixed.out
     assert {one["expect"] for one in promoted.json["records"]} == {"held"}
     assert "two records with an expectation: 2 came back" in back.out
     assert "it had been fixed, and came back" in back.out
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (
+            ('    print("what a target', '    raise RuntimeError("boom")\n    print("what a target'),
+            "without the faults",
+        ),
+        (
+            ('    return Outcome("paid"', '    await payments("refund", order=1, key=None)\n    return Outcome("paid"'),
+            "",
+        ),
+        (("except ConnectionError:", "except TimeoutError:"), "which the record's run has kept"),
+    ],
+    ids=["a crash in every run", "twice without faults", "a crash under the fault"],
+)
+def test_another_failure_than_the_known_one_turns_a_build_red(
+    chaosagent: Command, records: Path, folder: Path, edit: tuple[str, str], said: str
+) -> None:
+    record = first_of(records)
+    write_review(record, read_record(record), Review(expect=Expectation.VIOLATED))
+    if "order=1" in edit[1]:
+        paid_twice = 'await payments("refund", order=task.input, key=key)'
+        edit_agent(folder, (paid_twice, f"{paid_twice}\n            {paid_twice}"))
+    else:
+        edit_agent(folder, edit)
+
+    answer = chaosagent("replay", record)
+
+    assert answer.code == 1
+    assert "known and open" not in answer.out
+    assert "1 new" in answer.out
+    assert said in answer.out
+
+
+def test_a_contract_that_breaks_beside_the_recorded_one_is_reviewed_once(
+    chaosagent: Command, records: Path, folder: Path
+) -> None:
+    record = first_of(records)
+    write_review(record, read_record(record), Review(expect=Expectation.VIOLATED))
+    edit_agent(
+        folder,
+        (
+            'return Outcome("paid"',
+            'if known is not None and _: raise RuntimeError("boom")\n            return Outcome("paid"',
+        ),
+    )
+
+    beside = chaosagent("replay", record)
+    chaosagent("replay", record, "--accept")
+    reviewed = chaosagent("replay", record)
+    edit_agent(folder, FIXED)
+    fixed = chaosagent("replay", record)
+
+    assert (beside.code, reviewed.code) == (1, 0)
+    assert "a new failure beside the recorded one" in beside.out
+    assert reviewed.out.startswith("KNOWN")
+    assert fixed.out.startswith("KNOWN"), "the crash is what was reviewed, and is open still"
+
+
+def test_a_record_that_is_missed_turns_a_build_red(chaosagent: Command, records: Path) -> None:
+    record = first_of(records)
+    write_review(record, read_record(record), Review(expect=Expectation.HELD))
+    record.unlink()
+
+    answer = chaosagent("replay", records, "--config", "hardened")
+
+    assert answer.code == 2
+    assert f"REFUSED   schedule  {record}" in answer.out.replace("REFUSED  ", "REFUSED   ")
+    assert "says what is expected of it: restore the record, or remove both" in answer.out
+
+
+def test_a_folder_that_is_a_link_is_looked_into_and_a_loop_of_links_ends(chaosagent: Command, records: Path) -> None:
+    (records / "again").symlink_to(records.resolve(), target_is_directory=True)
+    Path("linked").mkdir()
+    (Path("linked") / "below").symlink_to(records.resolve(), target_is_directory=True)
+
+    answer = chaosagent("replay", "linked", "--config", "hardened")
+
+    assert "two replays: 2 HELD" in answer.out
+
+
+def test_both_sides_of_a_merge_are_not_overwritten(chaosagent: Command, records: Path, folder: Path) -> None:
+    edit_agent(folder, FIXED, ('return None if answer["repeated"] else', 'return [] if answer["repeated"] else'))
+    record = first_of(records)
+    text = record.with_name(f"{record.stem}.accepted.toml")
+    merged = '<<<<<<< HEAD\nexpect = "held"\n=======\nexpect = "violated"\n>>>>>>> other\n'
+    text.write_text(merged, encoding="utf-8")
+
+    answer = chaosagent("replay", record, "--accept")
+
+    assert answer.code == 2
+    assert "holds both sides of a merge" in answer.out
+    assert text.read_text("utf-8") == merged
+
+
+def test_an_exact_replay_does_not_praise_a_fixed_failure_that_is_back(chaosagent: Command, records: Path) -> None:
+    record = first_of(records)
+    write_review(record, read_record(record), Review(expect=Expectation.HELD))
+
+    answer = chaosagent("replay", "--mode", "exact", record)
+
+    assert answer.code == 1
+    assert "it had been fixed, and came back" in answer.out
 
 
 def test_what_tests_nothing_any_more_is_no_known_failure(chaosagent: Command, records: Path, folder: Path) -> None:
@@ -489,11 +595,17 @@ def test_what_tests_nothing_any_more_is_no_known_failure(chaosagent: Command, re
 
 
 def test_a_review_that_cannot_be_written_stops_no_other_replay(
-    chaosagent: Command, records: Path, folder: Path
+    chaosagent: Command, records: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     edit_agent(folder, FIXED, ('return None if answer["repeated"] else', 'return [] if answer["repeated"] else'))
-    record = first_of(records)
-    record.with_name(record.name.removesuffix(".replay") + ".accepted.toml").mkdir()
+    write_whole, first = review.write_whole, first_of(records).stem
+
+    def write(path: Path, data: bytes, *, mode: int) -> None:
+        if path.name.startswith(first):
+            raise OSError(28, "No space left on device")
+        write_whole(path, data, mode=mode)
+
+    monkeypatch.setattr(review, "write_whole", write)
 
     answer = chaosagent("replay", records, "--accept")
 
@@ -534,7 +646,7 @@ def test_what_was_reviewed_is_refused_when_it_cannot_be_read(chaosagent: Command
 
     assert answer.code == 2
     assert "two replays: 1 HELD, 1 REFUSED" in answer.out
-    assert f"{accepted} is no TOML text: Invalid value (at line 1, column 11). Remove the file" in answer.out
+    assert f"{accepted} is no TOML text: Invalid value (at line 1, column 11). Restore the file" in answer.out
 
 
 def test_only_schedules_are_reviewed(chaosagent: Command, records: Path) -> None:

@@ -453,7 +453,7 @@ def test_a_new_crash_is_a_violation(record: ReplayRecord) -> None:
     alone = rerun_schedule(replace(record, contract_specs=("objective",)), shop(crashes))
 
     assert crashed.outcome is ReplayOutcome.VIOLATED
-    assert "no-crash is violated, which the record's run kept" in crashed.notes, crashed
+    assert "no-crash is violated, which the record's run has kept" in crashed.notes, crashed
     assert alone.outcome is ReplayOutcome.VIOLATED
     assert "the objective was not met: the run ended with crashed" in alone.detail
 

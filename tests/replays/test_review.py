@@ -49,7 +49,7 @@ def test_any_text_can_be_written(path: Path, refund_record: ReplayRecord, text: 
 def test_what_was_reviewed_of_another_record_does_not_count(path: Path, refund_record: ReplayRecord) -> None:
     write_review(path, refund_record, Review((CHANGE,)))
 
-    with pytest.raises(RecordError, match=r"accepted\.toml: record is .* does not count\. Remove the file"):
+    with pytest.raises(RecordError, match=r"accepted\.toml: record is .* does not count\. Restore the file"):
         read_review(path, replace(refund_record, trace_digest="f" * 32))
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chaosagent.canonical import Plain
-from chaosagent.replays.outcome import Replay, ReplayOutcome
+from chaosagent.replays.outcome import Failure, Replay, ReplayOutcome
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.review import Expectation
 from chaosagent.report.formats.cases import Case, Status
@@ -23,12 +23,13 @@ OPEN = frozenset({ReplayOutcome.DIVERGED, ReplayOutcome.CHANGED, ReplayOutcome.M
 class Standing(enum.Enum):
     """What an outcome means to who runs a suite."""
 
-    NEW = "new failure"
+    NEW = "new"
     BACK = "came back"
     KNOWN = "known and open"
     FIXED = "fixed"
+    ELSEWHERE = "elsewhere"
     EMPTY = "tests nothing any more"
-    SOUND = "as it should be"
+    SOUND = "as expected"
     OTHER = ""
 
 
@@ -38,6 +39,7 @@ MEANINGS = {
     Standing.BACK: "it had been fixed, and came back",
     Standing.KNOWN: "known and open, as expected",
     Standing.FIXED: "it was open and holds now; --promote expects that from now on",
+    Standing.ELSEWHERE: "what breaks is no longer what was recorded: search again",
     Standing.EMPTY: "it tests nothing any more: search again, or remove it with `chaosagent suite --prune`",
 }
 """What is said of a record beside its outcome."""
@@ -63,19 +65,26 @@ class ReplayedRecord:
     def standing(self) -> Standing:
         """What the outcome means, given what is expected."""
         outcome = self.replay.outcome
-        if outcome is ReplayOutcome.DODGED:
-            return Standing.KNOWN if self.expect is Expectation.VIOLATED else Standing.NEW
-        if outcome is ReplayOutcome.VIOLATED and self.record is not None and self.record.is_nominal:
-            return Standing.KNOWN if self.expect is Expectation.VIOLATED else Standing.NEW
-        if outcome is ReplayOutcome.VIOLATED:
-            return {None: Standing.NEW, Expectation.VIOLATED: Standing.KNOWN, Expectation.HELD: Standing.BACK}[
-                self.expect
-            ]
+        was_fixed = self.expect is Expectation.HELD and not (self.record is not None and self.record.is_nominal)
+        if outcome is ReplayOutcome.REPRODUCED:
+            return Standing.BACK if was_fixed else Standing.SOUND
         if outcome is ReplayOutcome.HELD:
             return Standing.FIXED if self.expect is Expectation.VIOLATED else Standing.SOUND
         if outcome in (ReplayOutcome.MOVED, ReplayOutcome.NOT_LANDED):
-            return Standing.EMPTY
-        return Standing.SOUND if outcome is ReplayOutcome.REPRODUCED else Standing.OTHER
+            return Standing.EMPTY if self.replay.failure is None else Standing.ELSEWHERE
+        if outcome not in (ReplayOutcome.VIOLATED, ReplayOutcome.DODGED):
+            return Standing.OTHER
+        if self.expect is Expectation.VIOLATED and not self.breaks_otherwise:
+            return Standing.KNOWN
+        is_back = was_fixed and outcome is ReplayOutcome.VIOLATED and self.replay.failure is Failure.OWN
+        return Standing.BACK if is_back else Standing.NEW
+
+    @property
+    def breaks_otherwise(self) -> bool:
+        """Whether something is violated that is not the failure of the record, or beside it."""
+        replay = self.replay
+        is_violated = replay.outcome is ReplayOutcome.VIOLATED
+        return is_violated and (replay.failure is not Failure.OWN or bool(replay.changes))
 
 
 def meaning_of(rerun: ReplayedRecord) -> str:
@@ -84,20 +93,26 @@ def meaning_of(rerun: ReplayedRecord) -> str:
         return ""
     if rerun.standing is Standing.KNOWN and rerun.replay.outcome is ReplayOutcome.DODGED:
         return "known and open still: the fix evades the recorded faults only"
+    if rerun.standing is Standing.NEW and rerun.breaks_otherwise:
+        place = "beside" if rerun.replay.failure is Failure.OWN else "in place of"
+        remedy = "; if it is known, too, `replay --accept` writes that down" if rerun.replay.changes else ""
+        return f"a new failure {place} the recorded one{remedy}"
     return MEANINGS.get(rerun.standing, "")
 
 
 def exit_code_of(reruns: Sequence[ReplayedRecord]) -> int:
     """Return 1 if something is violated or dodged, else 2 if a record is refused, 4 if a run failed, 3 if one is open.
 
-    A violation that is known and open counts for nothing, and a divergence that a fix explains neither.
+    A violation that is known and open counts for nothing, and a divergence that a fix explains neither. What was fixed
+    and is reproduced counts as violated.
     """
+    standings = {rerun.standing for rerun in reruns}
     outcomes = {
         rerun.replay.outcome
         for rerun in reruns
         if rerun.standing is not Standing.KNOWN and not is_explained(rerun, reruns)
     }
-    if outcomes & {ReplayOutcome.VIOLATED, ReplayOutcome.DODGED}:
+    if outcomes & {ReplayOutcome.VIOLATED, ReplayOutcome.DODGED} or Standing.BACK in standings:
         return 1
     if ReplayOutcome.REFUSED in outcomes:
         return 2

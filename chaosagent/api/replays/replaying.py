@@ -16,8 +16,9 @@ from chaosagent.api.trusted_records import (
     refuse_unusable_patterns,
 )
 from chaosagent.errors import ChaosAgentError, RecordError, StudyError, TargetError, UsageError
+from chaosagent.faults.schedule import EMPTY
 from chaosagent.importable import make_importable
-from chaosagent.replays.outcome import DEFAULT_RUNS_MAX, Neighbour, Replay, ReplayOutcome, RunsMax
+from chaosagent.replays.outcome import DEFAULT_RUNS_MAX, Failure, Neighbour, Replay, ReplayOutcome, RunsMax
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.rerun import rerun_exact, rerun_schedule, why_it_hangs
 from chaosagent.replays.review import Expectation, Review, read_review, write_review
@@ -170,7 +171,7 @@ class Replayer:
             refuse_unusable_patterns(record)
             loaded = _target_of(record, path, given, self._targets, self._words.target)
             refuse_other_target(record, loaded, self._words.target)
-            review = _reviewed(path, record, is_replaced=accept) if one.has_file else Review()
+            review = read_review(path, record) if one.has_file else Review()
         except RecordError as error:
             return [ReplayedRecord(path, None, Replay(ReplayOutcome.REFUSED, self._mode, None, _without(path, error)))]
         reruns = []
@@ -193,23 +194,13 @@ def _cold_runs() -> ColdRuns:
     return ColdRuns(Path.cwd())
 
 
-def _reviewed(path: Path, record: ReplayRecord, *, is_replaced: bool) -> Review:
-    """Return what was decided about a record; a file that cannot be read counts for nothing if replaced."""
-    try:
-        return read_review(path, record)
-    except RecordError:
-        if is_replaced:
-            return Review()
-        raise
-
-
 def _promoted(rerun: ReplayedRecord, review: Review) -> ReplayedRecord:
     """Write down that a record which holds is expected to, and return its replay with that expectation."""
     record, replay = rerun.record, rerun.replay
     if replay.outcome is not ReplayOutcome.HELD or record is None or review.expect is Expectation.HELD:
         return rerun
-    latest = _reviewed(rerun.path, record, is_replaced=True)  # what was accepted just now is in it
     try:
+        latest = read_review(rerun.path, record)  # what was accepted just now is in it
         written = write_review(rerun.path, record, latest._replace(expect=Expectation.HELD))
     except RecordError as error:
         return replace(rerun, replay=replace(replay, notes=(*replay.notes, f"not promoted: {error}")))
@@ -322,11 +313,14 @@ def _rerun_schedule(record: ReplayRecord, target: Target, asked: _Asked, cold: C
             from chaosagent.execution.workers.workbench import load_workbench
 
             names = asked.target.text, asked.config or record.config.name, record.contract_specs
-            why = why_it_hangs(record, partial(load_workbench, *names, limits=record.limits, folder=Path.cwd()))
+            setup = partial(load_workbench, *names, limits=record.limits, folder=Path.cwd())
+            why = why_it_hangs(record, setup)
             if why:
-                return Replay(
-                    ReplayOutcome.VIOLATED, "schedule", None, f"{record.contract} violated by real time: {why}"
-                )
+                always = bool(record.schedule) and bool(why_it_hangs(replace(record, schedule=EMPTY), setup))
+                where = ", without the faults of the record, too" if always else ""
+                detail = f"{record.contract} violated by real time{where}: {why}"
+                failure = Failure.OTHER if always else Failure.OWN
+                return Replay(ReplayOutcome.VIOLATED, "schedule", None, detail, failure=failure)
         config_name = asked.config or record.config.name
         replay = rerun_schedule(
             record,
