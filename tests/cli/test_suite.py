@@ -284,7 +284,7 @@ def test_bad_input_is_named_and_nothing_is_written(chaosagent: Command, records:
         (folder / "suite").mkdir()
         shutil.copyfile(record, folder / "suite" / record.name)
         (folder / "suite" / f"{record.stem}.accepted.toml").write_text("expect = 7", encoding="utf-8")
-        arguments, said = ["found", "--add"], "version must be a whole number, got None. Remove the file"
+        arguments, said = ["found", "--add"], "version must be a whole number, got None. Restore the file"
     elif case == "other target":
         study = "target: refund\ncontracts: [no-ghosts]\nbudget: 1.2\noperators: [service.error_status]\n"
         (folder / "other.yaml").write_text(study, encoding="utf-8")
@@ -316,12 +316,81 @@ def test_a_suite_is_written_whole_or_not_at_all(
 
     monkeypatch.setattr(Path, "replace", fails_at_the_second)
 
+    (folder / "suite").mkdir()
     answer = chaosagent("suite", "found", "--out", "suite", "--nominal", "0")
 
     assert answer.code == 2
     assert "cannot be written to: No space left on device. Choose another --out." in answer.err
     assert replaced, "one file was there already"
     assert names(folder / "suite") == []
+
+
+@pytest.mark.usefixtures("records")
+def test_what_a_killed_process_has_left_of_a_suite_is_no_part_of_it(chaosagent: Command, folder: Path) -> None:
+    draft = folder / ".suite.writing"
+    shutil.copytree("found/replays", draft)
+
+    chosen = chaosagent("suite", "found", "--out", "suite", "--nominal", "0", "--json")
+
+    assert not draft.exists()
+    assert [record["new"] for record in chosen.json["records"]] == [True]
+
+
+@pytest.mark.usefixtures("records")
+def test_pruning_keeps_what_is_open_beside_what_holds_today(chaosagent: Command, folder: Path) -> None:
+    paths = sorted(Path("found/replays").glob("*.replay"))
+    edit_agent(folder, ('if run.config.settings["keys"] else None', "if task.input == 7 else None"))
+    for path in paths:
+        write_review(path, read_record(path), Review(expect=Expectation.VIOLATED))
+
+    half = chaosagent("replay", "found/replays")
+    pruned = chaosagent("suite", "--prune", "--out", "found/replays", "--json")
+
+    assert {word for word in ("KNOWN", "HELD") if word in half.out} == {"KNOWN", "HELD"}
+    assert pruned.json["removed"] == []
+
+
+@pytest.mark.usefixtures("records")
+def test_pruning_says_what_could_not_be_judged(chaosagent: Command, folder: Path) -> None:
+    edit_agent(folder, ("async def shop", "def is_gone():\n    pass\n\n\nimport nothing_of_that_name\nasync def shop"))
+
+    pruned = chaosagent("suite", "--prune", "--out", "found/replays", "--json")
+
+    assert pruned.code == 4
+    assert (pruned.json["removed"], len(pruned.json["not_judged"])) == ([], 2)
+
+
+@pytest.mark.usefixtures("records")
+def test_nothing_is_deleted_where_something_cannot_be_written(chaosagent: Command, folder: Path) -> None:
+    chaosagent("suite", "found", "--out", "suite", "--nominal", "0")
+    (record,) = (folder / "suite").glob("*.replay")
+    shutil.copyfile(record, folder / "suite" / "copy.replay")
+    chosen = chaosagent("suite", "found", "--out", "other", "--json")
+    nominal = chosen.json["without_faults"][0]["path"].replace("other", "suite").replace(".replay", ".accepted.toml")
+    Path(nominal).write_text("", encoding="utf-8")
+    before = names(folder / "suite")
+
+    refused = chaosagent("suite", "found", "--out", "suite", "--prune", "--add")
+
+    assert refused.code == 2
+    assert names(folder / "suite") == before
+
+
+def test_a_failure_in_two_configurations_is_covered_in_both(chaosagent: Command, records: Path) -> None:
+    del records
+    agent = Path("agent.py")
+    second = ', SystemConfig("second", {"keys": False})]'
+    agent.write_text(agent.read_text("utf-8").replace('{"keys": True})]', '{"keys": True})' + second), encoding="utf-8")
+    forget("agent")
+    chaosagent("search", "study.yaml", "--out", "first")
+    chaosagent("search", "study.yaml", "--out", "second", "--config", "second")
+
+    chosen = chaosagent("suite", "first", "second", "--out", "suite", "--nominal", "0", "--json")
+
+    assert {element for record in chosen.json["records"] for element in record["covers"]} >= {
+        "at-most-once in configuration naive",
+        "at-most-once in configuration second",
+    }
 
 
 def test_two_different_records_of_one_name_are_refused(records: Path) -> None:
@@ -357,4 +426,4 @@ def test_the_triage_assistant_from_a_search_to_a_red_build(chaosagent: Command, 
     assert known.out.count("KNOWN") == fixed.out.count("expected to hold from now on") == len(paths)
     standings = {record["path"]: record["standing"] for record in back.json["records"]}
     assert {path: standings[path] for path in paths} == dict.fromkeys(paths, "came back")
-    assert {standing for path, standing in standings.items() if path not in paths} == {"as it should be"}
+    assert {standing for path, standing in standings.items() if path not in paths} == {"as expected"}

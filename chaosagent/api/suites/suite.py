@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -15,9 +14,9 @@ from chaosagent.api.suites.covering import smallest_cover
 from chaosagent.api.suites.nominal_runs import nominal_records
 from chaosagent.errors import UsageError
 from chaosagent.faults.injection import place_of
-from chaosagent.replays.record import SUFFIX, ReplayRecord
+from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.review import Expectation, Review, read_review, review_path, write_review
-from chaosagent.replays.store import read_record, write_record
+from chaosagent.replays.store import DRAFT_SUFFIX, read_record, records_below, write_record
 from chaosagent.report.causes.calls import Calls
 from chaosagent.report.causes.cause import causes_of, finding_in
 
@@ -33,15 +32,18 @@ class Element(NamedTuple):
         cause: Number of the cause, from 1, cheapest first; 0 for a contract.
         interface: Where a fault of the cause lands.
         operation: Which call it hits there.
+        config: In which configuration of the target; empty where all records are of one.
     """
 
     contract: str = ""
     cause: int = 0
     interface: str = ""
     operation: str = ""
+    config: str = ""
 
     def __str__(self) -> str:
-        return self.contract or f"cause {self.cause} at {self.interface} {self.operation}".rstrip()
+        what = self.contract or f"cause {self.cause} at {self.interface} {self.operation}".rstrip()
+        return f"{what} in configuration {self.config}" if self.config else what
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +169,7 @@ def covered_by(
 ) -> tuple[dict[str, frozenset[Element]], dict[int, str]]:
     """Return what each of some records covers, by its id, and what each cause does, by its number.
 
-    A run without faults covers nothing of it.
+    A run without faults covers nothing of it. What is shown in one configuration is not in another.
 
     Args:
         records: Of one target.
@@ -175,8 +177,14 @@ def covered_by(
     """
     causes = causes_of({one.id: finding_in(one, calls.get(one.id)) for one in records if not one.is_nominal}.values())
     numbers = {found.id: number for number, cause in enumerate(causes, 1) for found in cause.findings}
+    is_alone = len({one.config.name for one in records}) < 2
     covered = {
-        one.id: frozenset() if one.is_nominal else frozenset({Element(one.contract), *_hits(one, numbers[one.id])})
+        one.id: frozenset()
+        if one.is_nominal
+        else frozenset(
+            element._replace(config="" if is_alone else one.config.name)
+            for element in (Element(one.contract), *_hits(one, numbers[one.id]))
+        )
         for one in records
     }
     return covered, {number: cause.headline for number, cause in enumerate(causes, 1)}
@@ -190,36 +198,47 @@ def _hits(record: ReplayRecord, cause: int) -> Iterable[Element]:
         yield Element("", cause, place.interface, landed.get(str(place), ""))
 
 
+def check_free(suite: Suite, out: Path, removed: Container[Path] = ()) -> None:
+    """Refuse to write a suite over files of something else, before anything is written or deleted.
+
+    Args:
+        suite: What was chosen.
+        out: Its folder.
+        removed: Records that are deleted before.
+
+    Raises:
+        UsageError: There is such a file.
+    """
+    for record_path in (out / file_name for file_name in _new_names(suite)):
+        if record_path in removed:
+            continue
+        for path in (record_path, review_path(record_path)):
+            if path.exists():
+                raise UsageError(f"{path} is there already. Move it, or choose another --out.")
+
+
 def write_suite(suite: Suite, out: Path) -> None:
     """Write the new records of a suite, each with a text of what is expected of it; all of them or none.
 
-    A counterexample is known and open, a run without faults is expected to hold.
+    A counterexample is known and open, a run without faults is expected to hold. A process that is killed leaves no new
+    folder, and in one that is there some of the records; the same command with --add adds the others.
 
     Raises:
-        UsageError: The folder cannot be written to, or a file that is no copy lies there.
+        UsageError: The folder cannot be written to.
     """
-    names = [*(one.path.name for one in suite.new), *(one.file_name for one in suite.nominal)]
-    for file_name in names:
-        place = out / file_name
-        if place.exists() or review_path(place).exists():
-            raise UsageError(f"{place} is there already, and is no record of this suite. Choose another --out.")
+    draft = out.with_name(f".{out.name}{DRAFT_SUFFIX}")
     written: list[Path] = []
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=out, prefix=".writing-") as draft:
-            for one in suite.new:
-                copy = Path(draft) / one.path.name
-                shutil.copyfile(one.path, copy)
-                copy.chmod(SHARED_MODE)
-                write_review(copy, one.record, Review(expect=Expectation.VIOLATED))
-            for record in suite.nominal:
-                path = write_record(Path(draft), record)
-                path.chmod(SHARED_MODE)
-                write_review(path, record, Review(expect=Expectation.HELD))
-            for file_name in names:
-                for path in (review_path(Path(draft) / file_name), Path(draft) / file_name):
-                    path.replace(out / path.name)
-                    written.append(out / path.name)
+        shutil.rmtree(draft, ignore_errors=True)  # of a process that was killed
+        draft.mkdir(parents=True)
+        _write_draft(suite, draft)
+        if not out.exists():
+            draft.rename(out)
+            return
+        for file_name in _new_names(suite):
+            for path in (review_path(draft / file_name), draft / file_name):
+                path.replace(out / path.name)
+                written.append(out / path.name)
     except BaseException as error:
         for path in written:
             with contextlib.suppress(OSError):
@@ -227,11 +246,29 @@ def write_suite(suite: Suite, out: Path) -> None:
         if isinstance(error, OSError):
             raise UsageError(f"{out}: cannot be written to: {error.strerror}. Choose another --out.") from error
         raise
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _new_names(suite: Suite) -> list[str]:
+    return [*(one.path.name for one in suite.new), *(one.file_name for one in suite.nominal)]
+
+
+def _write_draft(suite: Suite, draft: Path) -> None:
+    for one in suite.new:
+        copy = draft / one.path.name
+        shutil.copyfile(one.path, copy)
+        copy.chmod(SHARED_MODE)
+        write_review(copy, one.record, Review(expect=Expectation.VIOLATED))
+    for record in suite.nominal:
+        path = write_record(draft, record)
+        path.chmod(SHARED_MODE)
+        write_review(path, record, Review(expect=Expectation.HELD))
 
 
 def records_in_suite(out: Path) -> list[Path]:
     """Return the records in the folder of a suite; none where there is no such folder."""
-    return sorted(out.rglob(f"*{SUFFIX}")) if out.is_dir() else []
+    return sorted(records_below(out)) if out.is_dir() else []
 
 
 def check_reviews(paths: Iterable[Path]) -> None:

@@ -13,11 +13,12 @@ from chaosagent.cli.formats import json_flag
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from chaosagent.api.replays.replayed import ReplayedRecord
     from chaosagent.api.suites.pruning import Removed
     from chaosagent.api.suites.suite import Suite
     from chaosagent.canonical import Plain
 
-DONE = 0
+DONE, NOT_JUDGED = 0, 4
 PER_CATEGORY, NOMINAL_MAX = 2, 1_000
 OUT = Path("tests/replays")
 
@@ -68,6 +69,9 @@ def suite(
     breaks; `replay --promote` expects of what was fixed that it holds. A few tasks are also run without faults; these
     records hold as long as the task ends in the same way. All these files belong into version control.
 
+    --prune keeps a record of which another outcome is expected, or that has another outcome today, than the one that
+    covers it. One that cannot be judged stays, and the exit code is 4.
+
     Exit code: 0; 2 where there is nothing to choose from, records are of several targets, two records have the same
     name, or a file cannot be read; then nothing is written.
 
@@ -77,7 +81,7 @@ def suite(
       chaosagent suite chaosagent-out/tuesday --add --explain
       chaosagent suite --prune
     """
-    from chaosagent.api.suites.suite import check_reviews, records_in_suite, write_suite
+    from chaosagent.api.suites.suite import check_free, check_reviews, records_in_suite, write_suite
     from chaosagent.cli.status import folder_of
     from chaosagent.errors import UsageError
 
@@ -90,15 +94,17 @@ def suite(
     if existing and not (add or prune):
         raise UsageError(f"{out} holds a suite already. Add to it with --add, or choose another --out.")
     folders = [folder_of(path) for path in studies]
-    removed = _prune(existing) if prune else []
+    removed, unjudged = _prune(existing) if prune else ([], [])
     gone = {one.path for one in removed}
     chosen = _choose(folders, [path for path in existing if path not in gone], nominal) if folders else None
+    if chosen is not None:
+        check_free(chosen, out, gone)
     if removed:
         _delete(removed)
     if chosen is not None:
         write_suite(chosen, out)
-    _tell(removed, chosen, existing, out, explain=explain, json=json)
-    return DONE
+    _tell(removed, unjudged, chosen, out, explain=explain, json=json)
+    return NOT_JUDGED if unjudged else DONE
 
 
 def _choose(folders: Sequence[Path], existing: Sequence[Path], nominal: int) -> Suite:
@@ -109,30 +115,44 @@ def _choose(folders: Sequence[Path], existing: Sequence[Path], nominal: int) -> 
 
 
 def _tell(
-    removed: Sequence[Removed], chosen: Suite | None, existing: Sequence[Path], out: Path, *, explain: bool, json: bool
+    removed: Sequence[Removed],
+    unjudged: Sequence[ReplayedRecord],
+    chosen: Suite | None,
+    out: Path,
+    *,
+    explain: bool,
+    json: bool,
 ) -> None:
     from chaosagent.api.suites.suite_page import suite_json, suite_page
 
     if json:
-        told: dict[str, Plain] = {"removed": [{"path": str(path), "reason": reason} for path, reason in removed]}
+        told: dict[str, Plain] = {
+            "removed": [{"path": str(path), "reason": reason} for path, reason in removed],
+            "not_judged": [{"path": str(one.path), "reason": one.replay.detail} for one in unjudged],
+        }
         output.answer_json({**({} if chosen is None else suite_json(chosen, out)), **told})
         return
     for path, reason in removed:
         output.remark(f"removed {path}: {reason}")
+    for one in unjudged:
+        output.remark(f"{one.path} could not be judged, and stays: {one.replay.detail}")
     if chosen is not None:
         output.answer(suite_page(chosen, out, explain=explain))
-    elif not removed:
-        output.remark(f"{out}: each of the {len(existing)} records is needed")
+    elif not removed and not unjudged:
+        output.remark(f"{out}: each record is needed")
 
 
-def _prune(existing: Sequence[Path]) -> list[Removed]:
+def _prune(existing: Sequence[Path]) -> tuple[list[Removed], list[ReplayedRecord]]:
+    """Return which records the suite does not need, and which could not be judged."""
     from chaosagent.api.replays.replaying import records_at, replay_all
-    from chaosagent.api.suites.pruning import superseded_in, without_effect
+    from chaosagent.api.suites.pruning import UNJUDGED, superseded_in, without_effect
 
     with output.stdout_for_answers():
-        idle = without_effect(replay_all(records_at(existing), mode="schedule"))
+        reruns = replay_all(records_at(existing), mode="schedule")
+    idle = without_effect(reruns)
     gone = {one.path for one in idle}
-    return [*idle, *superseded_in([path for path in existing if path not in gone])]
+    unjudged = [one for one in reruns if one.replay.outcome in UNJUDGED]
+    return [*idle, *superseded_in([one for one in reruns if one.path not in gone])], unjudged
 
 
 def _delete(removed: Sequence[Removed]) -> None:
