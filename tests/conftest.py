@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from chaosagent.api import session
 from chaosagent.errors import UsageError
 from chaosagent.execution.toxiproxy import Server, server
 from tests.thorough import IS_THOROUGH
@@ -36,6 +37,26 @@ def one_cold_process() -> Iterator[None]:
         patch.setattr("chaosagent.study.determinism.cold_repeats.HASH_SEEDS", 1)
         patch.setattr("chaosagent.replays.cold_runs.HASH_SEEDS", 1)
         yield
+
+
+PROCESSES_FOR = session._processes_for
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_cold_repeats() -> Iterator[None]:
+    """Let searches in tests repeat no runs in processes of their own, which takes most of the time of a small search.
+
+    A test of these repeats uses `cold_repeats`. A module of them has a fixture of this name that does nothing.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(session, "_processes_for", lambda *_: None)
+        yield
+
+
+@pytest.fixture
+def cold_repeats(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let searches of this test repeat runs in a process of its own."""
+    monkeypatch.setattr(session, "_processes_for", PROCESSES_FOR)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from chaosagent.execution.captured_output import SHOWN_BYTES_MAX
+from tests.command_line import PROGRAM
 
 Command = Callable[..., Any]
 HEAD = """
@@ -40,7 +41,7 @@ def bad(folder: Path) -> Callable[[str], None]:
 
 
 def in_a_process(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "chaosagent", *arguments]
+    command = [sys.executable, "-c", PROGRAM, *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from chaosagent.study.store.lock import LOCK_NAME, lock_folder
+from tests.command_line import PROGRAM
 
 Command = Callable[..., Any]
-MAIN = "from chaosagent.cli.main import main; raise SystemExit(main())"
 HERE = ("search", "study.yaml", "--out", "here")
 
 
@@ -235,7 +235,7 @@ def test_a_study_that_fails_is_not_in_the_way_of_the_next(chaosagent: Command, f
 
 def limited(size: int, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run the command where no file can become larger than some bytes, as if the disk were full."""
-    program = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size})); {MAIN}"
+    program = f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))\n{PROGRAM}"
     return subprocess.run(
         [sys.executable, "-B", "-c", program, *arguments],  # -B: half a file of bytecode would break later imports
         capture_output=True,

@@ -22,6 +22,7 @@ from chaosagent.errors import UsageError
 from chaosagent.replays.review import Expectation, Review, write_review
 from chaosagent.replays.store import read_record
 from tests.cli.test_replay import edit_agent, forget
+from tests.command_line import PROGRAM
 
 pytest.importorskip("scipy", reason="needs the extra `statistics`")
 
@@ -210,7 +211,11 @@ def test_the_comment_on_a_change_says_what_it_breaks_and_escapes_what_is_not_our
     agent.write_text(agent.read_text("utf-8").replace("late", "<b>late|"), "utf-8")
     base = folder / "base" / "agent.py"
     base.write_text(agent.read_text("utf-8").replace(BROKEN, FIXED), "utf-8")
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    (folder / "program.py").write_text(PROGRAM, "utf-8")
+    (folder / "bin").mkdir()
+    (folder / "bin" / "chaosagent").write_text(f'#!/bin/sh\nexec "{sys.executable}" "{folder}/program.py" "$@"\n')
+    (folder / "bin" / "chaosagent").chmod(0o755)
+    path = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
 
     codes = [
         subprocess.run(

@@ -49,9 +49,10 @@ class TestAnytime(SearcherConformance):
 
 
 class TestAdversary(SearcherConformance):
-    """Online policies."""
+    """Online policies; it takes long for each trial."""
 
     make = AdversarySearcher
+    trials_max = 250 if IS_THOROUGH else 60
 
 
 class TestRandom(SearcherConformance):

@@ -60,7 +60,7 @@ def test_on_and_off_may_be_what_yaml_makes_of_them() -> None:
     planted = family_of("single").planted(1)
 
     def asked(shrinker: bool | str) -> list[Schedule]:
-        told = drive(searcher(planted, shrinker=shrinker, examples=100), 150, runner(planted))
+        told = drive(searcher(planted, shrinker=shrinker, examples=100), 60, runner(planted))
         return [evaluation.schedule for evaluation in told]
 
     on, off = asked(True), asked(False)

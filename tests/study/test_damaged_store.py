@@ -26,6 +26,7 @@ from chaosagent.study.task_seed import TaskSeed
 from tests.lab.damage.attack import attack_answers, attack_store
 from tests.lab.damage.stores import payer
 from tests.lab.targets.programs import Pay, Program, Read, target_of
+from tests.thorough import part_of
 
 CONTRACTS = tuple(one for one in default_contracts() if one.id in {"at-most-once", "no-extra-effects"})
 
@@ -325,7 +326,7 @@ def test_store_and_answers_are_private_whatever_the_umask(tmp_path: Path) -> Non
 @pytest.mark.slow
 def test_of_many_damaged_files_none_ends_wrongly() -> None:
     """The attack in full: `python -m tests.lab.damage --stores 2000 --answers 2000`."""
-    cases = [*map(attack_store, range(12)), *map(attack_answers, range(12))]
+    cases = [*map(attack_store, range(part_of(18))), *map(attack_answers, range(part_of(18)))]
 
     assert [case for case in cases if case.is_wrong] == []
     assert len({case.outcome for case in cases}) == 2

@@ -27,6 +27,7 @@ from chaosagent.study.result import StudyResult
 from chaosagent.study.sink import Sink
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.targets.loading import load_target
+from tests.command_line import PROGRAM
 from tests.thorough import IS_THOROUGH
 
 CHOICES = (
@@ -128,20 +129,14 @@ SELECT task, seed, contract, number, purpose, schedule, landed, status, digest, 
 FROM trial JOIN run USING (task, seed) WHERE run.id = trial.execution
 ORDER BY task, seed, contract, number
 """
-STUDIES_OF = {"process": tuple(STUDIES), "ray": tuple(STUDIES) if IS_THOROUGH else ("refund", "several")}
+STUDIES_OF = {
+    "process": tuple(STUDIES) if IS_THOROUGH else ("refund", "several", "online"),
+    "ray": tuple(STUDIES) if IS_THOROUGH else ("several",),  # test_ray_pool.py searches the refund desk
+}
 EXECUTORS = [
     ("process --workers 2", "4242"),
     pytest.param("ray --workers 2", "7", marks=pytest.mark.ray),
 ]
-
-
-# Runs are repeated in processes of their own wherever they were made; here that would take most of the time.
-MAIN = """
-from chaosagent.api import session
-from chaosagent.cli.main import main
-session._processes_for = lambda *_: None
-raise SystemExit(main())
-"""
 
 
 def found_by(study: str, executor: str, hash_seed: str, folder: Path) -> dict[str, object]:
@@ -150,7 +145,7 @@ def found_by(study: str, executor: str, hash_seed: str, folder: Path) -> dict[st
     file.write_text(STUDIES[study])
     command = f"search {file} --out {out} --json --executor {executor}"
     answer = subprocess.run(
-        [sys.executable, "-c", MAIN, *command.split()],
+        [sys.executable, "-c", PROGRAM, *command.split()],
         env={**os.environ, "PYTHONHASHSEED": hash_seed},
         capture_output=True,
         text=True,

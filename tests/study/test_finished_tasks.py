@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 import chaosagent
-from chaosagent.api import session as api_session
 from chaosagent.api.session import Listeners, run_study
 from chaosagent.api.study import study_file
 from chaosagent.api.target_output import target_output_to_stderr
@@ -60,7 +59,6 @@ async def desk(task: chaosagent.Task, run: chaosagent.Run) -> chaosagent.Outcome
     return chaosagent.Outcome("Done.", success=True, state={"by": [task.id, {"one": 1}]})
 
 
-PROCESSES_FOR = api_session._processes_for
 KINDS: dict[str, dict[str, Any]] = {
     "one": {},
     "all": {"search": {"all_minimal": True}},
@@ -117,12 +115,6 @@ def session(study: chaosagent.Study, out: Path, *sinks: Sink, resume: bool = Fal
     page = re.sub(r"[\d.]+ s \([\d,-]+ trials/s\)|\n.* of an earlier run removed: .*\n", "", page)
     records = {path.name: path.read_bytes().hex() for path in sorted((out / "replays").glob("*"))}
     return json.loads(json.dumps([told, page, records]).replace(str(out), "OUT")), remarks
-
-
-@pytest.fixture(autouse=True)
-def no_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Repeat runs in this process only, as starting others takes most of the time."""
-    monkeypatch.setattr("chaosagent.api.session._processes_for", lambda *_: None)
 
 
 @pytest.fixture
@@ -389,10 +381,10 @@ def test_an_interrupt_while_stored_runs_are_read_loses_nothing(folder: Path, tmp
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("cold_repeats")
 def test_repeats_in_other_processes_are_taken_over_and_counted(
     tmp_path: Path, searched: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chaosagent.api.session._processes_for", PROCESSES_FOR)
     expected, _ = session(made("one"), tmp_path)
     searched.clear()
 

@@ -20,6 +20,7 @@ from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
 from chaosagent.studyfile import Overrides, load_study, plan_of
+from tests.thorough import IS_THOROUGH
 
 pytestmark = [
     pytest.mark.dojo,
@@ -27,10 +28,13 @@ pytestmark = [
     pytest.mark.skipif(find_spec("agentdojo") is None, reason="needs the extra dojo (agentdojo)"),
 ]
 FOLDER = Path(chaosagent.experiments.dojo.__file__).parent
+LOST_BY_OTHERS = ("user_task_0", "user_task_2", "user_task_14")
+"""Tasks in which the tests here break other configurations."""
 
 
-def plan(suite: str, config: str, *tasks: str) -> Plan:
-    return plan_of(load_study(FOLDER / f"misuse-{suite}.yaml", Overrides(config=config, tasks=tasks or None)))
+def plan(suite: str, config: str, *tasks: str, contracts: tuple[str, ...] | None = None) -> Plan:
+    overrides = Overrides(config=config, tasks=tasks or None, contracts=contracts)
+    return plan_of(load_study(FOLDER / f"misuse-{suite}.yaml", overrides))
 
 
 def searched(made: Plan) -> StudyResult:
@@ -75,7 +79,7 @@ def test_an_allow_list_stops_all_attackers_but_those_who_need_only_what_the_task
 
 
 def test_an_agent_that_obeys_the_user_alone_is_proved_robust() -> None:
-    result = searched(plan("banking", "retries"))
+    result = searched(plan("banking", "retries", *(() if IS_THOROUGH else LOST_BY_OTHERS)))
 
     assert result.counterexamples == ()
     assert all(search.certificate.safe and search.injectable for search in result.searches)
@@ -88,7 +92,7 @@ def test_a_users_task_that_undoes_the_attackers_work_is_no_victory_of_his() -> N
 
 
 def test_a_counterexample_is_reproduced_offline_and_held_by_another_configuration() -> None:
-    made = plan("workspace", "obedient", "user_task_13")
+    made = plan("workspace", "obedient", "user_task_13", contracts=(_task_9(),))
     found = {found.contract: found for found in searched(made).counterexamples}
 
     record = record_of(found["no-misuse-9"], made)

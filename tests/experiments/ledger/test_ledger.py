@@ -17,6 +17,7 @@ from chaosagent.execution.execute import Experiment, execute
 from chaosagent.execution.toxiproxy import Server
 from chaosagent.faults.schedule import EMPTY, parse
 from chaosagent.trace.trace import Trace
+from tests.command_line import PROGRAM
 
 pytest.importorskip("redis", reason="the bookkeeper's client is the package redis")
 
@@ -43,7 +44,7 @@ MARK = "CHAOSAGENT_TEST_OF"
 
 
 def _said(folder: Path, *words: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "chaosagent", *words]
+    command = [sys.executable, "-c", PROGRAM, *words]
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=600, check=False)
 
 

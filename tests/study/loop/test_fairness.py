@@ -43,7 +43,7 @@ async def desk(task: Task, run: Run) -> Outcome:
     return Outcome("paid", success=True)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def plan() -> Plan:
     return Plan(
         target=desk,
@@ -112,20 +112,23 @@ def test_a_limit_of_time_leaves_something_proved_of_every_task(plan: Plan, monke
     assert all(search.certificate.lower_bound >= 1.0 for search in result.searches)
 
 
+@pytest.fixture(scope="module")
+def found_together(plan: Plan) -> dict[object, object]:
+    """Return what a study of all tasks finds."""
+    return found_in(run(plan))
+
+
+def found_in(result: StudyResult) -> dict[object, object]:
+    return {
+        (one.task_id, one.seed, one.contract): (one.trials, str(one.certificate), [c.id for c in one.counterexamples])
+        for one in result.searches
+    }
+
+
 @pytest.mark.parametrize("tasks", [("small",), ("large",), ("small", "large")])
 def test_what_is_found_of_a_task_does_not_depend_on_what_is_searched_beside_it(
-    plan: Plan, tasks: Sequence[str]
+    plan: Plan, found_together: dict[object, object], tasks: Sequence[str]
 ) -> None:
-    def told(result: StudyResult) -> dict[object, object]:
-        return {
-            (one.task_id, one.seed, one.contract): (
-                one.trials,
-                str(one.certificate),
-                [c.id for c in one.counterexamples],
-            )
-            for one in result.searches
-        }
+    alone = found_in(run(replace(plan, tasks=tuple(task for task in plan.tasks if task.id in tasks))))
 
-    alone = told(run(replace(plan, tasks=tuple(task for task in plan.tasks if task.id in tasks))))
-
-    assert alone.items() <= told(run(plan)).items()
+    assert alone.items() <= found_together.items()

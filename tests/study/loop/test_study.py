@@ -32,6 +32,7 @@ from chaosagent.targets.target import Run, Target, target
 from chaosagent.trace.step import Step
 from chaosagent.vocabulary import Boundary, Outcome, Task, Verdict
 from tests.lab.targets.programs import Pay, Program, Read, Together, target_of
+from tests.thorough import part_of
 
 BLINDNESS = Choices("service.field_corruption", {"kind": ("null",), "field": ("value",)}, interfaces=("service:s*",))
 BREAK = Choices("service.lost_response", {"when": ("before", "after")})
@@ -127,9 +128,10 @@ def test_the_order_in_which_runs_end_changes_nothing(searcher: str, breaks: bool
     def broken(schedule: Schedule) -> bool:
         return breaks and "service:s1" in str(schedule)
 
-    results = [essence(Study(plan, Shuffled(bench_of(plan), seed, broken)).run()) for seed in range(4)]
+    results = [essence(Study(plan, Shuffled(bench_of(plan), seed, broken)).run()) for seed in range(part_of(4))]
 
-    assert results[0] == results[1] == results[2] == results[3]
+    assert len(results) > 1
+    assert all(one == results[0] for one in results)
 
 
 def test_contracts_share_their_runs() -> None:

@@ -28,8 +28,11 @@ pytestmark = [
 FOLDER = Path(chaosagent.experiments.dojo.closed_loop.__file__).parent
 
 
-def plan(name: str, config: str, *tasks: str, budget: float | None = None) -> Plan:
-    return plan_of(load_study(FOLDER / name, Overrides(config=config, tasks=tasks or None, budget=budget)))
+def plan(
+    name: str, config: str, *tasks: str, budget: float | None = None, contracts: tuple[str, ...] | None = None
+) -> Plan:
+    overrides = Overrides(config=config, tasks=tasks or None, budget=budget, contracts=contracts)
+    return plan_of(load_study(FOLDER / name, overrides))
 
 
 def searched(made: Plan) -> StudyResult:
@@ -87,7 +90,8 @@ def test_who_is_told_to_follow_a_file_follows_whatever_stands_in_it() -> None:
 
 
 def test_a_counterexample_is_reproduced_offline_and_held_by_another_agent() -> None:
-    made = plan("misuse-workspace.yaml", "trusting", "user_task_13")
+    goal = "chaosagent.experiments.dojo.misuse:no_misuse_1"
+    made = plan("misuse-workspace.yaml", "trusting", "user_task_13", contracts=(goal,))
     found = {found.contract: found for found in searched(made).counterexamples}
 
     record = record_of(found["no-misuse-1"], made)
