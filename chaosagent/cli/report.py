@@ -45,11 +45,14 @@ def report(studies: tuple[Path, ...], *, out: Path | None, since: Path | None, j
       chaosagent report chaosagent-out/tuesday --since chaosagent-out/monday
       chaosagent report chaosagent-out/naive chaosagent-out/hardened --out both.html
     """
-    from chaosagent.api.stored.changes import changes_since
+    from chaosagent.api.stored.changes import changes_in
+    from chaosagent.api.stored.comparing import compare_studies
+    from chaosagent.api.stored.comparison_page import comparison_json
     from chaosagent.api.stored.study_facts import study_facts
     from chaosagent.cli.status import folder_of
     from chaosagent.errors import UsageError
-    from chaosagent.report.html.render import NAME, numbers_of, page_of, page_of_several, write_page
+    from chaosagent.report.html.numbers import numbers_of, numbers_of_several
+    from chaosagent.report.html.render import NAME, page_of, page_of_several, write_page
     from chaosagent.report.page import Page, name
 
     if len(studies) > STUDIES_MAX:
@@ -61,15 +64,17 @@ def report(studies: tuple[Path, ...], *, out: Path | None, since: Path | None, j
     folders = [folder_of(path) for path in studies]
     facts = [study_facts(folder) for folder in folders]
     place = out or (folders[0] / NAME if len(folders) == 1 else Path(NAME))
+    compared = None if since is None else compare_studies(folder_of(since), folders[0])
     if len(facts) == 1:
-        text = page_of(facts[0], None if since is None else changes_since(folder_of(since), folders[0]))
+        text = page_of(facts[0], None if compared is None else changes_in(compared))
     else:
         text = page_of_several(facts)
     write_page(text, place)
     if not json:
         output.answer(Page().line("Written: ", name(str(place))))
     elif len(facts) == 1:
-        output.answer_json({"page": str(place), **numbers_of(facts[0])})
+        changes = None if compared is None else comparison_json(compared)
+        output.answer_json({"page": str(place), **numbers_of(facts[0]), "changes": changes})
     else:
-        output.answer_json({"page": str(place), "studies": [numbers_of(one) for one in facts]})
+        output.answer_json({"page": str(place), **numbers_of_several(facts)})
     return OK

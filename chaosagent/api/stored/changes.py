@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from chaosagent.api.stored.comparing import StudyComparison, compare_studies
+from chaosagent.api.stored.comparing import StudyComparison
 from chaosagent.api.stored.comparison_page import BY_CAUSE, MEANINGS, ROWS_MAX, listed, outcome_text, verdict_of
 from chaosagent.api.stored.study_facts import study_facts
 from chaosagent.metrics.comparison import Change, Difference
@@ -12,17 +10,11 @@ from chaosagent.report.html.changes import ChangedCause, ChangedSearches, Change
 from chaosagent.report.story import quantity
 
 
-def changes_since(earlier: Path, folder: Path) -> Changes:
-    """Compare a stored study with an earlier one.
-
-    Raises:
-        UsageError: One of the folders holds no study, or they weigh cost differently.
-        StoredDataError: A store is damaged, of another version, or its study was killed or is at work.
-    """
-    compared = compare_studies(earlier, folder)
+def changes_in(compared: StudyComparison) -> Changes:
+    """Return what changed from the first study of a comparison to the second one."""
     result = compared.comparison
     return Changes(
-        study_facts(earlier),
+        study_facts(compared.first.folder),
         verdict_of(compared).text,
         "bad" if result.worse else "unclear" if result.undetermined else "good",
         [

@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 
-from chaosagent.canonical import Plain
 from chaosagent.errors import UsageError
 from chaosagent.extras import require
-from chaosagent.report.causes.cause import cause_json
 from chaosagent.report.html.changes import Changes
 from chaosagent.report.html.overview import overview_of
 from chaosagent.report.html.study_facts import StudyFacts
@@ -84,35 +82,6 @@ def write_page(text: str, path: Path) -> None:
         write_whole(path, text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror}. Make room, or choose another --out.") from error
-
-
-def numbers_of(facts: StudyFacts) -> dict[str, Plain]:
-    """Return the numbers of the page as plain data, for machines."""
-    view = view_of(facts)
-    standings: dict[str, Plain] = dict(view.standings)
-    return {
-        "folder": str(facts.folder),
-        "state": facts.state,
-        "begun": facts.begun or None,
-        "ended": facts.ended or None,
-        "verdict": view.conclusion.verdict,
-        "proved_below": min(facts.proved_below(), facts.budget),
-        "trials": facts.trials,
-        "executions": facts.executions,
-        "errors": facts.errors,
-        "seconds": facts.seconds,
-        "searches": facts.search_count,
-        "standings": standings,
-        "not_tried": None if facts.not_tried is None else list[Plain](facts.not_tried),
-        "not_landed": list[Plain](facts.not_landed),
-        "counterexamples": [one.record.id for one in facts.counterexamples],
-        "causes": [cause_json(cause) for cause in view.causes],
-        "random": None if facts.random is None else facts.random.to_json(),
-        "contradictions": list(facts.contradictions),
-        "curve": None
-        if view.curve is None
-        else [{"budget": point.budget, "upper": point.upper, "lower": point.lower} for point in view.curve.points],
-    }
 
 
 def _file(name: str) -> str:

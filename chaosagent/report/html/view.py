@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from chaosagent.report.causes.cause import Cause, causes_of, finding_in
 from chaosagent.report.causes.headline import differences_of
 from chaosagent.report.causes.pattern import PATTERNS, Pattern
 from chaosagent.report.html.conclusion import Conclusion, conclusion_of
 from chaosagent.report.html.curve import CostsView, CurveView, costs_of, curve_of, progress_path
+from chaosagent.report.html.heat import Heat, ProfileRow, agent_heat, operator_heat, task_heat, violation_profile
 from chaosagent.report.html.lanes import Lanes, lanes_of
 from chaosagent.report.html.side_by_side import Row, rows_of
 from chaosagent.report.html.study_facts import SearchFact, Standing, StoredCounterexample, StudyFacts, bound_text
 from chaosagent.report.proofs.chance import MAY_BE_CHANCE
 from chaosagent.report.proofs.proof_status import proof_of_record
-from chaosagent.report.story import agent_of, describe_effect, in_order, replay_command, violation_of
-from chaosagent.report.weaknesses import rank_of
+from chaosagent.report.story import describe_effect, in_order, replay_command, violation_of
 from chaosagent.trace.trace import Trace
 
 STORIES_MAX = 20
 CAUSES_MAX = 2_000
-MAP_ROWS_MAX = 40
 OTHERS_MAX = 5
 MATCHED_CAUSES_MAX = 50
 CERTIFICATES_MAX = 200
-BY_ITS_END = "nobody: how the run ended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +82,14 @@ class Card:
     story: Story | None
 
 
-@dataclass(frozen=True, slots=True)
-class Heat:
-    """A table of costs: a header, and rows with a label and cells of text and tone."""
+class TaskRow(NamedTuple):
+    """The searches of a task: how many, how many are broken, their trials, and how far the weakest proof reaches."""
 
-    columns: Sequence[str]
-    rows: Sequence[tuple[str, Sequence[tuple[str, str]]]]
-    left: int
+    task: str
+    searches: int
+    broken: int
+    trials: int
+    proved_below: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +110,10 @@ class View:
     by_task: Heat | None
     by_operator: Heat | None
     by_agent: Heat | None
+    profile: Sequence[ProfileRow]
     finds: str
     costs: CostsView | None
-    searches: Sequence[tuple[str, int, int, int, str]]
+    searches: Sequence[TaskRow]
     certificates: Sequence[SearchFact]
     certificates_left: int
 
@@ -136,9 +137,10 @@ def view_of(facts: StudyFacts, earlier: StudyFacts | None = None) -> View:
         cards=cards,
         cards_left=max(0, len(causes) - CAUSES_MAX),
         patterns=[one for one in PATTERNS if any(card.pattern is one for card in cards)],
-        by_task=_task_map(facts),
-        by_operator=_operator_map(facts),
-        by_agent=_agent_map(facts),
+        by_task=task_heat(facts),
+        by_operator=operator_heat(facts),
+        by_agent=agent_heat(facts),
+        profile=violation_profile(facts),
         finds=progress_path(facts.violation_runs, facts.executions),
         costs=costs_of(facts),
         searches=_search_rows(facts),
@@ -192,7 +194,7 @@ def _card(
         injections=[(str(one), one.operator.describe()) for one in in_order(record)],
         contracts=cause.contracts,
         tasks=cause.tasks,
-        proof=_proof(lead, facts),
+        proof=proof_in(lead, facts),
         pattern=cause.pattern,
         members=[_member(stored[found.id], facts) for found in cause.findings],
         failing=failing.get(number) or None,
@@ -203,7 +205,7 @@ def _card(
     )
 
 
-def _proof(stored: StoredCounterexample, facts: StudyFacts) -> str:
+def proof_in(stored: StoredCounterexample, facts: StudyFacts) -> str:
     """Return how much is proved; nothing is final in a study that has not ended, nor where a search disproves it."""
     if facts.state in ("running", "killed"):
         return "not final"
@@ -226,7 +228,7 @@ def _member(stored: StoredCounterexample, facts: StudyFacts) -> Member:
         record.task.id,
         record.seed,
         f"{record.cost:g}",
-        _proof(stored, facts),
+        proof_in(stored, facts),
         replay_command(record.target_reference, stored.path),
         str(record.schedule),
     )
@@ -275,90 +277,7 @@ def _effects(stored: StoredCounterexample) -> list[tuple[str, int, int]]:
     return [*extra, *missing, *same]
 
 
-def _task_map(facts: StudyFacts) -> Heat | None:
-    """Return the cost at which each task breaks each contract: the least over the seeds."""
-    if not facts.searches:
-        return None
-    contracts = sorted({one.contract for one in facts.searches}, key=lambda one: (rank_of(one), one))
-    groups: dict[tuple[str, str], list[SearchFact]] = {}
-    for one in facts.searches:
-        groups.setdefault((one.task, one.contract), []).append(one)
-    rows = []
-    for task in facts.tasks:
-        cells = [_cell(groups.get((task, contract), []), facts) for contract in contracts]
-        weakest = min((float(text.split()[0]) for text, tone in cells if tone.startswith("f")), default=float("inf"))
-        rows.append((weakest, task, cells))
-    rows.sort(key=lambda row: (row[0], row[1]))
-    return Heat(contracts, [(task, cells) for _, task, cells in rows[:MAP_ROWS_MAX]], max(0, len(rows) - MAP_ROWS_MAX))
-
-
-def _cell(listed: Sequence[SearchFact], facts: StudyFacts) -> tuple[str, str]:
-    if not listed:
-        return "", ""
-    if any(one.violated_nominally for one in listed):
-        return "0 no fault needed", "f0"
-    costs = [one.cost for one in listed if one.cost is not None]
-    if costs:
-        return f"{min(costs):g}", f"f{min(3, max(1, int(min(costs))))}"
-    standings = {one.standing(facts.budget, stochastic=facts.stochastic) for one in listed}
-    if standings == {"proved"}:
-        return f"> {facts.budget:g} proved", "ok"
-    if "open" in standings:
-        bound = min(one.proved_below(stochastic=facts.stochastic) for one in listed)
-        return (f"open from {bound_text(bound, facts.budget)}" if bound else "open"), "open"
-    return sorted(standings)[0], "none"
-
-
-def _operator_map(facts: StudyFacts) -> Heat | None:
-    """Return the cost of the cheapest counterexample that has an operator at an interface, where any landed."""
-    best: dict[tuple[str, str], float] = {}
-    for one in facts.counterexamples:
-        for injection in one.record.schedule:
-            key = (injection.operator_name, injection.hook.interface)
-            best[key] = min(one.record.cost, best.get(key, float("inf")))
-    pairs = {*best, *facts.tried}
-    if not pairs:
-        return None
-    operators = sorted({operator for operator, _ in pairs})
-    interfaces = sorted({interface for _, interface in pairs})
-    rows = []
-    for interface in interfaces:
-        cells = []
-        for operator in operators:
-            cost, tried = best.get((operator, interface)), facts.tried.get((operator, interface), 0)
-            if cost is not None:
-                cells.append((f"{cost:g}", f"f{min(3, max(1, int(cost)))}"))
-            else:
-                cells.append((f"{tried:,} runs" if tried else "", "none" if tried else ""))
-        weakest = min((cost for (_, at), cost in best.items() if at == interface), default=float("inf"))
-        rows.append((weakest, interface, cells))
-    rows.sort(key=lambda row: (row[0], row[1]))
-    shown = [(interface, cells) for _, interface, cells in rows[:MAP_ROWS_MAX]]
-    return Heat(operators, shown, max(0, len(rows) - MAP_ROWS_MAX))
-
-
-def _agent_map(facts: StudyFacts) -> Heat | None:
-    """Return the cost of the cheapest counterexample in which an agent breaks a contract; `None` for one agent."""
-    best: dict[tuple[str, str], float] = {}
-    for one in facts.counterexamples:
-        violation = violation_of(one.record)
-        agent = "" if violation is None else agent_of(one.record.trace, violation)
-        key = (agent or BY_ITS_END, one.record.contract)
-        best[key] = min(one.record.cost, best.get(key, float("inf")))
-    agents = sorted({agent for agent, _ in best}, key=lambda agent: (agent == BY_ITS_END, agent))
-    if len(agents) < 2:
-        return None
-    contracts = sorted({contract for _, contract in best}, key=lambda one: (rank_of(one), one))
-    rows = []
-    for agent in agents[:MAP_ROWS_MAX]:
-        costs = [best.get((agent, contract)) for contract in contracts]
-        cells = [("", "") if cost is None else (f"{cost:g}", f"f{min(3, max(1, int(cost)))}") for cost in costs]
-        rows.append((agent, cells))
-    return Heat(contracts, rows, max(0, len(agents) - MAP_ROWS_MAX))
-
-
-def _search_rows(facts: StudyFacts) -> list[tuple[str, int, int, int, str]]:
-    """Return for each task: searches, broken, trials, and how far the weakest proof reaches."""
+def _search_rows(facts: StudyFacts) -> list[TaskRow]:
     rows = []
     for task in facts.tasks:
         mine = [one for one in facts.searches if one.task == task]
@@ -370,5 +289,5 @@ def _search_rows(facts: StudyFacts) -> list[tuple[str, int, int, int, str]]:
         told = bound_text(bound, facts.budget) if bound else "nothing proved"
         if standings == {"nothing to inject"}:
             told = "nothing to inject"
-        rows.append((task, len(mine), broken, sum(one.trials for one in mine), told))
+        rows.append(TaskRow(task, len(mine), broken, sum(one.trials for one in mine), told))
     return rows

@@ -20,7 +20,8 @@ from chaosagent.errors import MissingExtraError, UsageError
 from chaosagent.report.causes.cause import causes_of, finding_in
 from chaosagent.report.html.conclusion import conclusion_of
 from chaosagent.report.html.curve import costs_of, points_of
-from chaosagent.report.html.render import numbers_of, page_of, write_page
+from chaosagent.report.html.numbers import numbers_of
+from chaosagent.report.html.render import page_of, write_page
 from chaosagent.report.html.study_facts import SearchFact, StudyFacts
 from chaosagent.report.html.view import STORIES_MAX
 
@@ -128,7 +129,6 @@ def test_every_counterexample_is_on_the_page(broken: StudyFacts) -> None:
 
     ids = re.findall(r'data-counterexample="(\w+)"', page)
     assert sorted(ids) == sorted(one.record.id for one in broken.counterexamples)
-    assert numbers_of(broken)["counterexamples"] == [one.record.id for one in broken.counterexamples]
 
 
 def test_the_run_stands_beside_the_run_without_faults(broken: StudyFacts) -> None:
