@@ -19,8 +19,13 @@ NOT_WORSE, WORSE, UNDETERMINED = 0, 1, 3
     "--replay",
     "by_replay",
     is_flag=True,
-    help="Run what A did not search for on the target and configuration of A: what holds there is new. For studies of "
-    "two configurations, or of two targets.",
+    help="Run what A did not search for on the target and configuration of A: what holds there is new, and what breaks "
+    "there, too, was missed before. Refused where the code is no longer that of A.",
+)
+@click.option(
+    "--target",
+    metavar="TARGET",
+    help="With --replay: where the target of A is now, such as in an older checkout; by default where it was.",
 )
 @click.option(
     "--out",
@@ -41,6 +46,7 @@ def compare(
     second: Path,
     *,
     by_replay: bool,
+    target: str | None,
     out: tuple[Path, ...],
     markdown: Path | None,
     json: bool,
@@ -61,6 +67,7 @@ def compare(
     Examples:
       chaosagent compare chaosagent-out/monday chaosagent-out/tuesday
       chaosagent compare chaosagent-out/triage-naive chaosagent-out/triage-hardened --replay
+      chaosagent compare monday tuesday --replay --target ../monday/agent.py:agent
       chaosagent compare main branch --json > changes.json
       chaosagent compare chaosagent-out/monday chaosagent-out/tuesday --out both.svg
       chaosagent compare before after --markdown comment.md
@@ -73,6 +80,8 @@ def compare(
     from chaosagent.cli.status import folder_of
     from chaosagent.errors import UsageError
 
+    if target is not None and not by_replay:
+        raise UsageError(f"--target {target}: only --replay runs a target. Give --replay too, or leave --target out.")
     for path in out:
         if path.suffix.lower() not in FIGURES:
             raise UsageError(f"--out {path}: the name must end in {', '.join(FIGURES)}.")
@@ -80,7 +89,7 @@ def compare(
     if markdown is not None:
         output.check_place(markdown)
     earlier, later = folder_of(first), folder_of(second)
-    compared = compare_studies(earlier, later, by_replay=by_replay)
+    compared = compare_studies(earlier, later, by_replay=by_replay, target=target)
     if out:
         draw_curves([curves_of(earlier), curves_of(later)], out)
     if markdown is not None:

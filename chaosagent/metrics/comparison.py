@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -54,6 +54,7 @@ class Change(enum.Enum):
     DEARER = "more expensive"
     PROVED = "newly proved"
     UNPROVED = "no longer proved"
+    MISSED = "missed before"
     INCOMPARABLE = "not comparable"
     SAME = "the same"
 
@@ -128,7 +129,7 @@ def compare(
     budget: float,
     *,
     silence: Silence | None = None,
-    held: Container[SearchKey] = frozenset(),
+    replayed: Mapping[SearchKey, bool] | None = None,
 ) -> Comparison:
     """Compare two studies in the searches that both have.
 
@@ -138,10 +139,12 @@ def compare(
         budget: The smaller of both; what is proved is compared up to there.
         silence: Says why the proofs of the other study do not cover what was found, such as by an operator that it did
             not search.
-        held: Searches whose counterexample of the second study was run on the target of the first one, and held there.
+        replayed: Whether the contract held on the first target, by search: of those whose counterexample of the second
+            study was run there.
     """
     shared = [key for key in before if key in after]
-    found = [_difference(key, before[key], after[key], budget, silence, is_held=key in held) for key in shared]
+    came = {} if replayed is None else replayed
+    found = [_difference(key, before[key], after[key], budget, silence, is_held=came.get(key)) for key in shared]
     order = list(Change)
     is_open = [
         before[key].cost is None and after[key].cost is None and not before[key].excludes(budget)
@@ -165,7 +168,7 @@ def _difference(
     budget: float,
     silence: Silence | None,
     *,
-    is_held: bool,
+    is_held: bool | None,
 ) -> Difference:
     if before.cost is None and after.cost is None:
         was, now = before.excludes(budget), after.excludes(budget)
@@ -180,6 +183,8 @@ def _difference(
     note = "" if silence is None else silence(key, finder)
     if not note and not other.excludes(finder.cost):
         note = f"the {named} study proved nothing at cost {finder.cost:g}"
+    if note and is_worse and is_held is False:
+        return Difference(key, Change.MISSED, before, after)
     if note and not (is_held and before.cost is None):
         return Difference(key, Change.INCOMPARABLE, before, after, may_be_worse=is_worse, note=note)
     if is_worse:

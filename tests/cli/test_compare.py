@@ -6,12 +6,16 @@ import importlib.util
 import json
 import re
 import shutil
+import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chaosagent.cli.main import main
 
+Command = Callable[..., Any]
 STUDY = """
 target: refund
 contracts: [at-most-once, no-ghosts, no-crash]
@@ -115,9 +119,49 @@ def test_what_the_first_study_did_not_search_is_not_called_new_unless_it_holds_t
     assert {one["change"] for one in json.loads(replayed[1])["differences"] if one["after"]["cost"]} == {"new"}
 
 
-def test_a_replay_on_the_target_of_both_is_refused(nights: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", str(nights / "cut-naive"), str(nights / "naive"), "--replay"]) == 2
-    assert "are of the same target and configuration" in capsys.readouterr().err
+def test_what_breaks_the_same_target_too_was_missed_and_is_not_new(
+    nights: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out = told(nights, capsys, "cut-naive", "naive", "--replay", "--json")
+
+    counts = json.loads(out)["counts"]
+    assert code == 0
+    assert counts["missed before"] == json.loads(out)["replayed"] > 0
+    assert counts["new"] == counts["not comparable"] == 0
+    assert "it is not new" in told(nights, capsys, "cut-naive", "naive", "--replay")[1]
+
+
+@pytest.mark.slow
+def test_a_replay_runs_the_code_that_the_first_study_searched_or_none(chaosagent: Command, folder: Path) -> None:
+    """The night finds a double payment that a change of the file brought, and one that the evening missed."""
+    agent = folder / "agent.py"
+    broken = agent.read_text("utf-8")
+    sound = broken.replace("for _ in range(2)", "for _ in range(1)")
+
+    def changed_to(text: str) -> None:
+        agent.write_text(text, encoding="utf-8")
+        for name in [name for name in sys.modules if name.startswith("chaosagent_file_")]:
+            del sys.modules[name]
+
+    for name, text in (("was-sound", sound), ("was-broken", broken)):
+        changed_to(text)
+        (folder / name).mkdir()
+        (folder / name / "agent.py").write_text(text, encoding="utf-8")
+        assert chaosagent("search", "study.yaml", "--trials", 1, "--out", f"{name}/out").code == 3
+    changed_to(f"{broken}\n# a later version\n")
+    chaosagent("search", "study.yaml", "--out", "tonight")
+
+    for name, code, change in (("was-sound", 1, "new"), ("was-broken", 0, "missed before")):
+        pair = (f"{name}/out", "tonight", "--replay")
+        for wrong in ((), ("--target", "agent.py:shop")):
+            refused = chaosagent("compare", *pair, *wrong)
+            assert refused.code == 2
+            assert f"agent.py: not the code that {name}/out was searched with" in refused.err
+        compared = chaosagent("compare", *pair, "--target", f"{name}/agent.py:shop", "--json")
+        assert compared.code == code, compared
+        assert compared.json["counts"][change] == compared.json["replayed"] > 0
+    refused = chaosagent("compare", "was-sound/out", "tonight", "--target", "was-sound/agent.py:shop")
+    assert (refused.code, "only --replay runs a target" in refused.err) == (2, True)
 
 
 def test_what_only_one_of_them_has_is_listed_and_not_compared(nights: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -106,12 +106,23 @@ def test_what_the_other_study_could_not_have_found_is_not_comparable() -> None:
     assert not compared.worse
 
 
-def test_what_held_on_the_first_target_is_new() -> None:
-    before, after = {KEY: SearchOutcome(None, 1.0)}, {KEY: SearchOutcome(1.5, counterexample="abc")}
+@pytest.mark.parametrize(
+    ("cost", "is_held", "change", "may_be_worse"),
+    [
+        (None, True, Change.NEW, False),
+        (None, False, Change.MISSED, False),
+        (2.0, False, Change.MISSED, False),
+        (2.0, True, Change.INCOMPARABLE, True),  # the first target may break by another schedule of that cost
+    ],
+)
+def test_what_held_on_the_first_target_is_new_and_what_broke_there_was_missed(
+    cost: float | None, is_held: bool, change: Change, may_be_worse: bool
+) -> None:
+    before, after = {KEY: SearchOutcome(cost, 1.0)}, {KEY: SearchOutcome(1.5, counterexample="abc")}
 
-    (one,) = compare(before, after, BUDGET, held={KEY}).differences
+    (one,) = compare(before, after, BUDGET, replayed={KEY: is_held}).differences
 
-    assert one.change is Change.NEW
+    assert (one.change, one.may_be_worse) == (change, may_be_worse)
 
 
 def test_studies_that_share_nothing_are_undetermined() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import json
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from chaosagent.api.replays.replay_records import replay
 from chaosagent.api.result import StudyResult
 from chaosagent.api.rows import STUDY_NAME, Certificate
 from chaosagent.api.stored.study_facts import study_facts
+from chaosagent.api.target_output import target_output_to_stderr
+from chaosagent.api.trusted_records import refuse_foreign_reference
 from chaosagent.errors import UsageError
 from chaosagent.faults.operator import searched_by_default
 from chaosagent.metrics.comparison import Change, Comparison, SearchKey, SearchOutcome, compare
@@ -24,6 +27,8 @@ from chaosagent.study.store.files import FILE_NAME
 from chaosagent.study.store.reading import facts_of_closed_store
 from chaosagent.studyfile import load_study
 from chaosagent.studyfile.settings import StudySettings
+from chaosagent.targets.code import changed_code, code_of
+from chaosagent.targets.loading import load_target
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +40,14 @@ class StoredStudy:
         result: What it found and proved.
         settings: Of its study file.
         stochastic: Answers come by chance, so nothing is proved.
+        code: Digest of each file of the target's code, by path, as it was then; empty where the store does not say.
     """
 
     folder: Path
     result: StudyResult
     settings: StudySettings
     stochastic: bool
+    code: Mapping[str, str]
 
     @property
     def counterexamples(self) -> dict[str, Counterexample]:
@@ -101,7 +108,9 @@ class StudyComparison:
         ]
 
 
-def compare_studies(first: Path, second: Path, *, by_replay: bool = False) -> StudyComparison:
+def compare_studies(
+    first: Path, second: Path, *, by_replay: bool = False, target: str | None = None
+) -> StudyComparison:
     """Compare two stored studies in the searches that both have.
 
     Nothing is written, and nothing is run unless that is asked for.
@@ -109,11 +118,13 @@ def compare_studies(first: Path, second: Path, *, by_replay: bool = False) -> St
     Args:
         first: Folder of the earlier one.
         second: Folder of the later one.
-        by_replay: Run what the first study did not search for on the target and configuration of the first study; what
-            holds there is new. That needs another target or configuration than that of the second study.
+        by_replay: Run what the first study did not search for on the target and configuration of the first study: what
+            holds there is new, and what breaks there, too, was missed before.
+        target: Where the target of the first study is now, such as in an older checkout; by default where it was.
 
     Raises:
-        UsageError: One of the folders holds no study, or they weigh cost differently.
+        UsageError: One of the folders holds no study, they weigh cost differently, or what is to be replayed on is not
+            the code that the first study searched.
         StoredDataError: A store is damaged, of another version, or its study was killed or is at work.
     """
     before, after = map(_stored, (first, second))
@@ -136,14 +147,15 @@ def compare_studies(first: Path, second: Path, *, by_replay: bool = False) -> St
     if not by_replay:
         return StudyComparison(before, after, compared)
     tried = {one.key: one.after.counterexample for one in compared.differences if one.may_be_worse}
-    held = _held(before, after, tried)
-    return StudyComparison(before, after, compare(*outcomes, budget, silence=silence, held=held), len(tried))
+    replayed = _replayed(before, after, tried, target or before.result.target, is_named=target is not None)
+    return StudyComparison(before, after, compare(*outcomes, budget, silence=silence, replayed=replayed), len(replayed))
 
 
 def _stored(folder: Path) -> StoredStudy:
     result = load(folder)
-    stochastic = facts_of_closed_store(folder / FILE_NAME).get("stochastic") == "yes"
-    return StoredStudy(folder, result, load_study(folder / STUDY_NAME).settings, stochastic)
+    facts = facts_of_closed_store(folder / FILE_NAME)
+    settings = load_study(folder / STUDY_NAME).settings
+    return StoredStudy(folder, result, settings, facts.get("stochastic") == "yes", json.loads(facts.get("code", "{}")))
 
 
 def outcomes_of(result: StudyResult, *, stochastic: bool) -> dict[SearchKey, SearchOutcome]:
@@ -204,16 +216,40 @@ def _allowing(settings: StudySettings, name: str) -> list[Any]:
     return said
 
 
-def _held(before: StoredStudy, after: StoredStudy, tried: Mapping[SearchKey, str]) -> set[SearchKey]:
-    """Return the searches whose counterexample holds on the target and configuration of the first study."""
-    place = before.result.target, before.result.config
-    if place == (after.result.target, after.result.config):
+def _replayed(
+    before: StoredStudy, after: StoredStudy, tried: Mapping[SearchKey, str], reference: str, *, is_named: bool
+) -> dict[SearchKey, bool]:
+    """Return whether counterexamples hold on the target of the first study; those that cannot be run are left out."""
+    if not is_named:
+        refuse_foreign_reference(reference, before.folder, "name the target with --target")
+    changed = _changed_since(before, reference)
+    if changed:
         raise UsageError(
-            f"{before.folder} and {after.folder} are of the same target and configuration, so that a replay would tell "
-            "of today's target and not of the earlier one. Leave --replay out, or check the earlier code out, search "
-            "it again with more --trials, and compare with that."
+            f"{', '.join(changed[:3])}{' and more' if len(changed) > 3 else ''}: not the code that {before.folder} "
+            "was searched with, so a replay would tell of another target. Check that version out into a folder of its "
+            "own and name the target there, such as --replay --target ../older/agent.py:agent. Or search that version "
+            "again with more --trials, and compare with that."
+        )
+    if not before.code and reference == after.result.target and before.result.config == after.result.config:
+        raise UsageError(
+            f"{before.folder} does not say which code it was searched with, and both studies are of {reference}, so a "
+            "replay may tell of today's target and not of the earlier one. Leave --replay out."
         )
     known = after.counterexamples
     keys = [key for key, one in tried.items() if one in known]
-    reruns: Sequence[Any] = replay([known[tried[key]] for key in keys], target=place[0], config=place[1]).reruns
-    return {key for key, one in zip(keys, reruns, strict=True) if one.replay.outcome is ReplayOutcome.HELD}
+    stored = [known[tried[key]] for key in keys]
+    reruns: Sequence[Any] = replay(stored, target=reference, config=before.result.config).reruns
+    came = {key: one.replay.outcome for key, one in zip(keys, reruns, strict=True)}
+    decided = ReplayOutcome.HELD, ReplayOutcome.VIOLATED
+    return {key: outcome is ReplayOutcome.HELD for key, outcome in came.items() if outcome in decided}
+
+
+def _changed_since(study: StoredStudy, reference: str) -> list[str]:
+    """Return the files of a target that are not as a study had them; the target may lie in another folder now."""
+    with target_output_to_stderr(descriptors=False):
+        loaded = code_of(load_target(reference), ())
+    if not study.code or any(file in study.code for file in loaded):
+        return changed_code(study.code)
+    names = {Path(file).name for file in study.code}
+    other = [file for file, digest in loaded.items() if digest not in study.code.values()]
+    return [file for file in other if Path(file).name in names] or (other if len(other) == len(loaded) else [])

@@ -21,6 +21,7 @@ MEANINGS = {
     Change.DEARER: "it takes more now, as the second study proved",
     Change.PROVED: "nothing is known to break it, and now that is proved",
     Change.UNPROVED: "it was proved, and is open now",
+    Change.MISSED: "only the second study found it, and the first target breaks by it, too: it is not new",
     Change.INCOMPARABLE: "one study found what the other one did not search for",
 }
 BY_CAUSE = {"new or cheaper": WORSE, "gone": frozenset({Change.GONE})}
@@ -88,7 +89,8 @@ def verdict_of(compared: StudyComparison) -> Span:
             them = "it" if number == 1 else "them"
             told.append(
                 f"{quantity(number, 'counterexample')} of the second study may be new or cheaper, as the first one did "
-                f"not search for {them}. Resume the first one with more --trials, or search it up to a higher budget."
+                f"not search for {them}. Run {them} on the first target with --replay, resume the first one with more "
+                "--trials, or search it up to a higher budget."
             )
         if lost:
             verb = "proves" if lost == 1 else "prove"
