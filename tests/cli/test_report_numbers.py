@@ -179,7 +179,7 @@ def assert_page_equals_report(page: str, told: Json) -> None:
         for one in told["counterexamples"]
     )
     cards = [dict(re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", card)) for card in page.split("<article ")[1:]]
-    assert [card.get("trials that broke so") for card in cards] == [
+    assert [card.get("runs that failed this way") for card in cards] == [
         None if one["failing_runs"] is None else f"{one['failing_runs']:,}" for one in told["causes"]
     ]
     assert [float(cost) for cost in re.findall(r'<span class="cost">([^<]*)<', page)] == [

@@ -13,6 +13,7 @@ from chaosagent.report.html.conclusion import Conclusion, conclusion_of
 from chaosagent.report.html.curve import CostsView, CurveView, costs_of, curve_of, progress_path
 from chaosagent.report.html.heat import Heat, ProfileRow, agent_heat, operator_heat, task_heat, violation_profile
 from chaosagent.report.html.lanes import Lanes, lanes_of
+from chaosagent.report.html.meanings import contract_meaning, proof_meaning
 from chaosagent.report.html.side_by_side import Row, rows_of
 from chaosagent.report.html.study_facts import SearchFact, Standing, StoredCounterexample, StudyFacts, bound_text
 from chaosagent.report.proofs.chance import MAY_BE_CHANCE
@@ -70,9 +71,10 @@ class Card:
     others_left: int
     cost: str
     injections: Sequence[tuple[str, str]]
-    contracts: Sequence[str]
+    contracts: Sequence[tuple[str, str]]
     tasks: Sequence[str]
     proof: str
+    proof_means: str
     pattern: Pattern | None
     members: Sequence[Member]
     failing: int | None
@@ -185,6 +187,8 @@ def _card(
     lead = stored[cause.lead.id]
     record = lead.record
     command = replay_command(record.target_reference, lead.path)
+    proof, is_told = proof_in(lead, facts), number <= STORIES_MAX
+    means = {one.contract: contract_meaning(stored[one.id].record) for one in cause.findings} if is_told else {}
     return Card(
         number=number,
         headline=cause.headline,
@@ -192,16 +196,17 @@ def _card(
         others_left=sum(count for _, count in cause.others[OTHERS_MAX:]),
         cost=f"{record.cost:g}",
         injections=[(str(one), one.operator.describe()) for one in in_order(record)],
-        contracts=cause.contracts,
+        contracts=[(one, means.get(one, "")) for one in cause.contracts],
         tasks=cause.tasks,
-        proof=proof_in(lead, facts),
+        proof=proof,
+        proof_means=proof_meaning(proof) if is_told else "",
         pattern=cause.pattern,
         members=[_member(stored[found.id], facts) for found in cause.findings],
         failing=failing.get(number) or None,
         command=command,
         exact="" if record.has_no_trace else replay_command(record.target_reference, lead.path, "--mode exact"),
         differs_at=cause.differs_at,
-        story=_story(lead) if number <= STORIES_MAX else None,
+        story=_story(lead) if is_told else None,
     )
 
 
