@@ -135,7 +135,7 @@ def _search_json(search: SearchResult, findings: Findings) -> Plain:
         "unseen": unseen_json(certificate),
         "broken_anyway": nominal_json(certificate.broken_anyway),
         "lower_bound": _finite(certificate.lower_bound),
-        "level": certificate.level,
+        "level": "C0" if search.violated_nominally else certificate.level,  # nothing was looked for
         "certificate": str(certificate),
         "disproved": certificate.disproved or None,
         "reads": certificate.reads or None,

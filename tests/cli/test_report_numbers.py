@@ -46,8 +46,8 @@ async def team(task, run):
                 break
             except (ConnectionError, TimeoutError):
                 await run.clock.sleep(1)
-    if task.id == "broken":
-        await bank("pay", order=order)
+        if task.id == "broken":
+            await bank("pay", order=order + 1)
     return Outcome("paid", success=order == task.input and task.id != "broken")
 '''
 STUDY = """target: agent.py:team
@@ -140,6 +140,8 @@ def test_page_report_and_search_have_the_same_numbers(
 
     assert_page_equals_report((folder / "out" / "report.html").read_text("utf-8"), told)
     assert_report_equals_search(told, found)
+    assert found["errors"] == 0
+    assert any(one["violated_nominally"] for one in found["searches"])
     assert (found["stochastic"] is not None) == (config == "chance")
     assert bool(found["counterexamples"]) or config == "careful"
 

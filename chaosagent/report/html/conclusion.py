@@ -58,6 +58,9 @@ def conclusion_of(facts: StudyFacts, causes: Sequence[Cause]) -> Conclusion:
     if facts.is_over and counts.get("shown", 0) == total and total:
         rest = f"Nothing up to cost {facts.budget:g} was confirmed to break it; clean runs show that, and no proof."
         return Conclusion("No failure shown.", rest, _left(facts), tone="unclear")
+    if facts.errors and facts.errors == facts.executions:
+        rest = "No run could be executed, so nothing was searched. The errors stand below."
+        return Conclusion(f"{prefix}Inconclusive.", rest, (), tone="unclear")
     rest = f"Nothing was found, and {counts.get('proved', 0)} of {total} searches proved that nothing is to be found."
     return Conclusion(f"{prefix}Inconclusive.", rest, _left(facts), tone="unclear")
 
@@ -120,7 +123,7 @@ def _left(facts: StudyFacts) -> tuple[str, ...]:
         told.append(f"The study was interrupted. {RESUME}")
     if facts.errors:
         runs = quantity(facts.errors, "run").capitalize()
-        told.append(f"{runs} ended with an error; no proof reaches the cost of the cheapest.")
+        told.append(f"{runs} ended with an error; what is proved ends below the cost of the cheapest of them.")
     if facts.missing:
         names = ", ".join(facts.missing[:5])
         told.append(f"{quantity(len(facts.missing), 'counterexample').capitalize()} without a record: {names}.")

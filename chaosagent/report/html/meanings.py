@@ -8,10 +8,11 @@ from chaosagent.contracts.catalogue import entries
 from chaosagent.replays.record import ReplayRecord
 
 PROOFS = {
-    "certified": "proved: nothing cheaper in the declared space breaks this contract",
+    "certified": "nothing cheaper in the declared space breaks this contract",
     "minimal": "no fault can be left out or weakened; something else may be cheaper",
     "none": "found, and neither reduced nor proved to be a cheapest one",
     "not final": "the study has not ended",
+    "cheapest with these answers": "nothing cheaper breaks it with the answers that this study stored; others may come",
 }
 
 

@@ -60,6 +60,7 @@ def _rendered(template: str, **values: object) -> str:
         loader=jinja2.FunctionLoader(_file),
     )
     environment.filters["quantity"] = quantity
+    environment.filters["cut"] = lambda text, most: printable(text, characters_max=most)
     style, script = _file("report.css"), _file("report.js")
     return str(
         environment.get_template(template).render(

@@ -20,6 +20,7 @@ from chaosagent.errors import MissingExtraError, UsageError
 from chaosagent.report.causes.cause import causes_of, finding_in
 from chaosagent.report.html.conclusion import conclusion_of
 from chaosagent.report.html.curve import costs_of, points_of
+from chaosagent.report.html.meanings import contract_meaning
 from chaosagent.report.html.numbers import numbers_of
 from chaosagent.report.html.render import page_of, write_page
 from chaosagent.report.html.study_facts import SearchFact, StudyFacts
@@ -84,7 +85,10 @@ def test_nothing_is_called_proved_that_certificates_do_not_prove(broken: StudyFa
     assert "This is proved" not in verdict_of(replace(broken, stochastic=True))
     assert "This is part 1/2 of the study" in verdict_of(replace(robust, shard="1/2"))
     told = verdict_of(replace(robust, errors=2))
-    assert told.endswith("Two runs ended with an error; no proof reaches the cost of the cheapest.")
+    assert told.endswith("Two runs ended with an error; what is proved ends below the cost of the cheapest of them.")
+    unproved = [one._replace(level="C0", safe=False, lower_bound=0.0) for one in robust.searches]
+    told = verdict_of(replace(robust, searches=unproved, errors=2, executions=2))
+    assert told.startswith("Inconclusive. No run could be executed, so nothing was searched.")
 
 
 def test_the_page_says_when_the_study_was_run(broken: StudyFacts) -> None:
@@ -138,6 +142,19 @@ def test_the_run_stands_beside_the_run_without_faults(broken: StudyFacts) -> Non
     assert "◆ injected: service.lost_response: the connection is reset; the service has acted" in page
     assert "✗ broken here:" in page
     assert ">the same<" in page
+
+
+def test_a_card_says_what_its_contracts_and_its_proof_mean(broken: StudyFacts) -> None:
+    meaning = "A run whose outcome is not a success is a violation."
+    (one, *_) = (one for one in broken.counterexamples if one.record.contract == "objective")
+    own = replace(one.record, contract_specs=("rules.py:objective",))
+
+    assert contract_meaning(one.record) == meaning
+    assert contract_meaning(own) == "", "somebody's own contract of that name may mean something else"
+    page = page_of(broken)
+    assert f"<b>objective:</b> {meaning}" in page
+    assert "nothing cheaper in the declared space breaks this contract" in page
+    assert "more than once, is a violation." in page
 
 
 def test_the_report_page_holds_the_page_of_each_pattern_that_it_names(broken: StudyFacts) -> None:
