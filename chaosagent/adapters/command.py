@@ -17,7 +17,8 @@ What the process is told: `OPENAI_BASE_URL`, `ANTHROPIC_BASE_URL` (`<NAME>_BASE_
 what its client is given in the server's place: `<SERVER>_MCP_COMMAND`, a command to start, and `<SERVER>_MCP_URL`, if
 the server has a URL; the task, as JSON, in `CHAOSAGENT_TASK` and on stdin, with `CHAOSAGENT_CONFIG` beside it;
 `CHAOSAGENT_SEED`, and `CHAOSAGENT_RUN_ID`, 32 hexadecimal digits that follow from task, configuration and seed: ids and
-random numbers that are derived from them repeat, under every schedule. What it tells: the last line of stdout, if it is
+random numbers that are derived from them repeat, under every schedule; `TMPDIR`, a fresh folder in every run, also for
+the MCP servers that it starts, with a fixed path in traces. What it tells: the last line of stdout, if it is
 a JSON object, has the fields of `chaosagent.Outcome` (`message`, `success`, `claims`, `state`, `refused`); otherwise
 all of stdout is the final message. Another exit code than 0 is a crash.
 
@@ -43,29 +44,31 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol, runtime_checkable
 
 from chaosagent.adapters.mcp.server import McpServer
+from chaosagent.adapters.prompted_lines import Lines, PromptedLines, lines_in
 from chaosagent.canonical import Plain, digest_of, plain
 from chaosagent.errors import TargetError, UsageError
 from chaosagent.proxy.concurrency import AgentProcesses
 from chaosagent.proxy.proxy import Backends, Proxy
 from chaosagent.proxy.server import require_server
 from chaosagent.proxy.service import Service
+from chaosagent.proxy.workspace import Workspace, end_of
 from chaosagent.targets.target import Run, Target, target
 from chaosagent.vocabulary import Claim, Outcome, SystemConfig, Task
 
 __all__ = ["McpServer", "Service", "command"]
 
 SECONDS_MAX = 300.0
-OUTPUT_MAX = 1_000_000
-"""Bytes of stdout and stderr that are kept, the last ones."""
-
 COMPLAINT_MAX = 300
 RUN_ID_DIGITS = 32
 """As many hexadecimal digits as a UUID has."""
 END_SECONDS = 1.0
 """How long a process may go on when its run is over."""
+
+_RULED = " \t|"
+"""What Python draws around the traceback of a group of exceptions."""
 
 _RUNS = itertools.count(1)
 _FIELDS = frozenset({"message", "success", "claims", "state", "refused"})
@@ -79,6 +82,13 @@ told=$1
 shift
 exec "$@" <"$told" 3<&-
 """
+
+
+@runtime_checkable
+class _Noting(Protocol):
+    """A run that takes notes for the author of the target, which reach no trace."""
+
+    author_notes: list[str]
 
 
 class CommandFailed(Exception):
@@ -96,6 +106,7 @@ class Command:
         environment: Further variables.
         seconds_max: Real seconds after which the process is killed; then it has crashed.
         files: What it is made of, as far as is known; a change makes it another target.
+        interactive: It prompts: stdin has the lines of the task's input, see `chaosagent.adapters.prompted_lines`.
     """
 
     argv: tuple[str, ...]
@@ -104,6 +115,7 @@ class Command:
     environment: Mapping[str, str] = field(default_factory=dict)
     seconds_max: float = SECONDS_MAX
     files: tuple[Path, ...] = ()
+    interactive: bool = False
 
     @property
     def is_command(self) -> bool:
@@ -117,25 +129,6 @@ class Command:
             CommandFailed: It failed; or the run was over before it ended.
             TargetError: It cannot be started, or something behind the proxy cannot be reached.
         """
-        proxy = Proxy(run, self.behind, f"{os.getpid()}-{next(_RUNS)}")
-        async with proxy.open() as variables:
-            try:
-                ended = await self._ended(task, run, proxy, variables)
-            except CommandFailed as error:
-                for text in proxy.world_errors.tracebacks:
-                    error.add_note(text)
-                raise
-            finally:
-                if proxy.troubles.unreachable:  # whatever the process made of it
-                    raise TargetError(proxy.troubles.unreachable[0])
-            outcome = _outcome(proxy.neutral(ended), self.argv)
-            state = await proxy.state()
-            if state and outcome.state is None:
-                return Outcome(outcome.message, outcome.success, outcome.claims, state, outcome.refused)
-            return outcome
-
-    async def _ended(self, task: Task, run: Run, proxy: Proxy, variables: Mapping[str, str]) -> str:
-        """Return what the process has said when it ended well."""
         told = json.dumps({"id": task.id, "input": plain(task.input)}, default=repr)
         config = json.dumps({"name": run.config.name, "settings": plain(run.config.settings)}, default=repr)
         own = {
@@ -144,35 +137,68 @@ class Command:
             "CHAOSAGENT_SEED": str(run.seed),
             "CHAOSAGENT_RUN_ID": digest_of([task.id, run.config.digest, run.seed])[:RUN_ID_DIGITS],
         }
-        environment = {**os.environ, **self.environment, **variables, **own}
+        with Workspace({**self.environment, **own}, fresh=run.clock.of_study) as workspace:
+            proxy = Proxy(run, self.behind, f"{os.getpid()}-{next(_RUNS)}", workspace=workspace)
+            try:
+                return await self._outcome(proxy, workspace, told, lines_in(task.input) if self.interactive else None)
+            except (CommandFailed, asyncio.CancelledError) as error:
+                notes = [*workspace.notes, *workspace.printed, *proxy.world_errors.tracebacks]
+                for text in notes:
+                    error.add_note(text)
+                if isinstance(run, _Noting):
+                    run.author_notes.extend(notes)
+                raise
+
+    async def _outcome(self, proxy: Proxy, workspace: Workspace, told: str, lines: Lines | None) -> Outcome:
+        async with proxy.open() as variables:
+            try:
+                ended = await self._ended(told, lines, proxy, workspace, variables)
+            finally:
+                if proxy.troubles.unreachable:  # whatever the process made of it
+                    raise TargetError("\n".join([proxy.troubles.unreachable[0], *workspace.printed]))
+            outcome = _outcome(proxy.neutral(ended), self.argv)
+            state = await proxy.state()
+            if state and outcome.state is None:
+                return Outcome(outcome.message, outcome.success, outcome.claims, state, outcome.refused)
+            return outcome
+
+    async def _ended(
+        self, told: str, lines: Lines | None, proxy: Proxy, workspace: Workspace, variables: Mapping[str, str]
+    ) -> str:
+        """Return what the process has said when it ended well; put what its author should know into the workspace."""
+        environment = {**os.environ, **workspace.variables, **variables}
         with contextlib.ExitStack() as open_files:
             # Files, and not pipes, which would be held open by whatever the process has started and left behind.
-            asked, said, complained = (open_files.enter_context(tempfile.NamedTemporaryFile()) for _ in range(3))
-            asked.write(told.encode())
-            asked.flush()
+            said, complained = (open_files.enter_context(tempfile.TemporaryFile()) for _ in range(2))
+            open_files.callback(lambda: workspace.note("stderr of the command", end_of(complained)))
+            asked = workspace.folder / "stdin"
+            typed = None if lines is None else PromptedLines(lines, asked, said)
+            if typed is None:
+                asked.write_text(told, "utf-8")
+            else:
+                open_files.callback(typed.close)
+                open_files.callback(lambda: workspace.note("stdin", typed.remark))
             reading, writing = os.pipe()
             open_files.callback(os.close, writing)
             try:
-                process = await self._started(environment, reading, asked.name, (said, complained))
+                process = await self._started(environment, reading, str(asked), (said, complained))
             finally:
                 os.close(reading)
             proxy.together.busy = AgentProcesses(process.pid).busy
             try:
+                typing = None if typed is None else asyncio.ensure_future(typed.type(proxy.together.busy))
                 code = await self._waited(process, proxy)
-            except CommandFailed as error:
-                _note_stderr(error, complained)
-                raise
             finally:
+                if typing is not None:
+                    typing.cancel()
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
             if code:
-                complaint = proxy.neutral(_complaint(_last_of(complained)))
+                complaint = proxy.neutral(_complaint(end_of(complained)))
                 how = f"exit code {code}" if code > 0 else f"killed by signal {-code}"
-                failed = CommandFailed(f"{how}{': ' if complaint else ''}{complaint}")
-                _note_stderr(failed, complained)
-                raise failed
-            return _last_of(said)
+                raise CommandFailed(f"{how}{': ' if complaint else ''}{complaint}")
+            return end_of(said) if typed is None else typed.transcript(end_of(said))
 
     async def _started(
         self, environment: Mapping[str, str], pipe: int, asked: str, files: tuple[IO[bytes], IO[bytes]]
@@ -229,7 +255,7 @@ def command(
         tasks: The task instances.
         configs: The configurations.
         options: `prompts`, `pure` and `together_seconds` as in `chaosagent.proxy.proxy.Backends`; `folder`,
-            `environment` and `seconds_max` as in `Command`; `name`, `objective` and `secrets` as of
+            `environment`, `seconds_max` and `interactive` as in `Command`; `name`, `objective` and `secrets` as of
             `chaosagent.target`.
 
     Raises:
@@ -248,6 +274,7 @@ def command(
         "folder",
         "environment",
         "seconds_max",
+        "interactive",
         "name",
         "objective",
         "secrets",
@@ -256,7 +283,7 @@ def command(
         if name not in known:
             raise UsageError(f"command({name}=...): there is no such option. Known: {', '.join(sorted(known))}.")
     of_behind = {name: options[name] for name in ("prompts", "pure", "together_seconds") if name in options}
-    of_command = {name: options[name] for name in ("environment", "seconds_max") if name in options}
+    of_command = {name: options[name] for name in ("environment", "seconds_max", "interactive") if name in options}
     of_target = {name: options[name] for name in ("objective", "secrets") if name in options}
     folder = Path(options["folder"]).resolve() if options.get("folder") else None
     behind = Backends(dict(models or {}), dict(services or {}), dict(mcp or {}), **of_behind)
@@ -274,23 +301,9 @@ def _files(words: Iterable[str], folder: Path | None) -> Iterator[Path]:
                 yield path.resolve()
 
 
-def _last_of(file: IO[bytes]) -> str:
-    """Return the end of what was written to a file."""
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - OUTPUT_MAX))
-    return file.read().decode("utf-8", "replace")
-
-
-def _note_stderr(error: CommandFailed, file: IO[bytes]) -> None:
-    """Add all of stderr to an error as a note, which reaches no trace."""
-    text = _last_of(file).strip()
-    if text:
-        error.add_note(f"stderr of the command\n{text}")
-
-
 def _complaint(text: str) -> str:
     """Return the line of stderr that says most: the last one that names an error, else the last one."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    lines = [line for part in text.splitlines() if (line := part.strip(_RULED))]
     naming = [line for line in lines if "Error" in line or "Exception" in line or "error:" in line]
     return (naming or lines or [""])[-1][:COMPLAINT_MAX]
 

@@ -10,6 +10,9 @@
     mcp: {bank: {server: "node bank.mjs", effects: {transfer: [to, amount]}, read_only: [balance]}}
     tasks: [{id: late-parcel, input: {order: A-17}}]
 
+A program that prompts gets lines from `stdin` of a task, `{id: late, stdin: {"Order:": A-17, "Anything else?": "no"}}`:
+see `chaosagent.adapters.prompted_lines`.
+
 `effects` and `failed_when` take the forms of `chaosagent.effects`, for example names of arguments, a function
 `eff.py:book`, `{identity: [key], idempotent: true}`; and `"^Error"` for all operations.
 
@@ -31,6 +34,7 @@ from chaosagent.adapters.command import SECONDS_MAX, command
 from chaosagent.adapters.core.described import STRICT, effects_from, loader_in, validated
 from chaosagent.adapters.doors import Tools
 from chaosagent.adapters.mcp.server import McpServer
+from chaosagent.adapters.prompted_lines import KEY
 from chaosagent.effects.failed_when import failed_when_from
 from chaosagent.errors import UsageError
 from chaosagent.importable import make_importable
@@ -40,8 +44,12 @@ from chaosagent.proxy.upstream import answers_in, base_url, canned_model
 from chaosagent.targets.references import load_object
 from chaosagent.targets.target import Target
 from chaosagent.vocabulary import Labels, SystemConfig, Task
-from chaosagent.yaml_file import Located
+from chaosagent.yaml_file import Located, quote_value
 
+_LINES_BY_PROMPT = (
+    "it must be a mapping from each prompt that the program prints to the line, or the list of lines, to type there, "
+    'such as {"Order:": A-17, "Anything else?": ["yes", "no"]}.'
+)
 SCRIPTED, CANNED = "scripted:", "canned:"
 
 
@@ -76,6 +84,7 @@ class _Labels(_Strict):
 class _Task(_Strict):
     id: str
     input: Any = None
+    stdin: Any = None
     category: str = "tool use"
     untrusted: list[str] = []
     labels: _Labels = _Labels()
@@ -123,7 +132,8 @@ def load_command(located: Located, file: Path, where: str = "") -> Target:
     mcp = {name: _mcp_server(entry, folder, f"{file}: mcp.{name}") for name, entry in said.mcp.items()}
     objective: Any = load_object(said.objective, where=f"{file}: objective", folder=folder) if said.objective else None
     tasks = [
-        Task(task.id, task.input, task.category, tuple(task.untrusted), _labels(task.labels)) for task in said.tasks
+        Task(task.id, _input(task, located, number), task.category, tuple(task.untrusted), _labels(task.labels))
+        for number, task in enumerate(said.tasks)
     ]
     try:
         return command(
@@ -136,6 +146,7 @@ def load_command(located: Located, file: Path, where: str = "") -> Target:
             name=said.name or folder.name,
             folder=folder,
             objective=objective,
+            interactive=any(task.stdin is not None for task in said.tasks),
             **said.model_dump(include={"environment", "secrets", "prompts", "pure", "together_seconds", "seconds_max"}),
         )
     except UsageError as error:
@@ -198,6 +209,31 @@ def _function(place: str, folder: Path, where: str) -> Callable[..., Any]:
     if not callable(found):
         raise UsageError(f"{where}: {reference} is {type(found).__name__}, not a function.")
     return found
+
+
+def _input(task: _Task, located: Located, number: int) -> Any:
+    """Return the input of a task, with the lines for stdin in it.
+
+    Raises:
+        UsageError: They are no lines by prompt, or the input cannot hold them.
+    """
+    if task.stdin is None:
+        return task.input
+    where = f"{located.where('tasks', number, 'stdin')}: stdin of task {task.id!r}"
+    if not isinstance(task.stdin, dict) or not task.stdin or any(not str(prompt).strip() for prompt in task.stdin):
+        raise UsageError(f"{where} is {quote_value(task.stdin)}; {_LINES_BY_PROMPT}")
+    lines = {}
+    for prompt, given in task.stdin.items():
+        lines[str(prompt)] = listed = given if isinstance(given, list) else [given]
+        odd = [line for line in listed if not isinstance(line, str) or "\n" in line]
+        if odd:
+            raise UsageError(
+                f"{where}: the line {quote_value(odd[0])} after {prompt!r} is no text in one line. Put it into quotes, "
+                'as in "yes"; several lines are a list.'
+            )
+    if task.input is not None and not isinstance(task.input, dict):
+        raise UsageError(f"{where}: beside `stdin`, the input is left out or is a mapping, as in {{order: A-17}}.")
+    return {**(task.input or {}), KEY: lines}
 
 
 def _labels(labels: _Labels) -> Labels:

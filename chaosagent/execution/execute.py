@@ -241,6 +241,8 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
     doors = {} if schedule else {interface: door.options for interface, door in run.doors.items()}
     remarks = () if schedule else author_remarks(ending, result, run.loop.tasks_left(), has_objective=has_objective)
     _end(experiment, run, ending)
+    if ending is Ending.HUNG and not schedule:
+        remarks += tuple(run.author_notes)  # noted while the target was ended
     outcome, state = _NO_OUTCOME, None
     try:
         state = run.final_state()

@@ -45,7 +45,7 @@ from chaosagent.proxy.model import ModelDoor
 from chaosagent.proxy.parse_json import LongNumberError, UncrossableError, parse_json
 from chaosagent.proxy.responses import Responses
 from chaosagent.proxy.server import EXTRA, LOOPBACK, Connections, bound_socket, serving
-from chaosagent.proxy.service import Call, Handlers, Service, ServiceDoor, refuse_unnamed
+from chaosagent.proxy.service import Call, Service, ServiceDoor, refuse_unnamed
 from chaosagent.proxy.sse import written_event
 from chaosagent.proxy.upstream import (
     Client,
@@ -54,11 +54,12 @@ from chaosagent.proxy.upstream import (
     Reply,
     Scripted,
     Server,
-    UpstreamErrors,
     base_url,
     cookie_behind,
+    scripted_paths,
 )
-from chaosagent.proxy.world_errors import WorldErrors
+from chaosagent.proxy.workspace import Surroundings, Workspace, change_texts
+from chaosagent.proxy.world_errors import UpstreamErrors, WorldErrors
 from chaosagent.targets.target import Run
 
 if TYPE_CHECKING:
@@ -128,6 +129,7 @@ class Proxy:
         behind: What stands behind it.
         run_id: Stands in the paths in front of the token, for people who look for a run in a list of processes.
         limits: Of bodies and callers; `None` for none, where the agent is a process of the run.
+        workspace: Of the processes of the run; its folder reaches no trace.
 
     Attributes:
         troubles: What went wrong behind the proxy.
@@ -136,8 +138,16 @@ class Proxy:
         together: Lets calls in.
     """
 
-    def __init__(self, run: Run, behind: Backends, run_id: str = "run", limits: BodyLimits | None = None) -> None:
-        self._run, self._behind, self._limits = run, behind, limits
+    def __init__(
+        self,
+        run: Run,
+        behind: Backends,
+        run_id: str = "run",
+        limits: BodyLimits | None = None,
+        *,
+        workspace: Workspace | None = None,
+    ) -> None:
+        self._run, self._behind, self._limits, self._workspace = run, behind, limits, workspace
         self._token = secrets.token_hex(TOKEN_BYTES)
         self._segment = f"{run_id}-{self._token}"
         self._connections = Connections()
@@ -171,7 +181,8 @@ class Proxy:
             opened.push_async_callback(client.close)
             self._make_doors(client)
             for name, server in self._behind.mcp.items():
-                joined = server.join(self._run, name, troubles=self.troubles, entrance=self.together, over=self.over)
+                surroundings = Surroundings(self.troubles, self.together, self.over, self._workspace)
+                joined = server.join(self._run, name, surroundings)
                 self._mcp[name] = await opened.enter_async_context(joined)
             await opened.enter_async_context(serving(self._application(), self._connections, bound, self._limits))
             yield self.variables
@@ -194,19 +205,18 @@ class Proxy:
         return found
 
     def neutral(self, value: Any) -> Any:
-        """Return plain data in which no text names the port or the token of this run."""
-        if isinstance(value, str):
-            if str(self._port) not in value and self._token not in value:
-                return value
-            value = value.replace(self._segment, "run").replace(self._token, "token")
+        """Return plain data in which no text names the port, the token or the folder of this run."""
+
+        def change(text: str) -> str:
+            if str(self._port) not in text and self._token not in text:
+                return text
+            text = text.replace(self._segment, "run").replace(self._token, "token")
             for before in (f"{LOOPBACK}:", "localhost:", "port=", "port "):
-                value = value.replace(f"{before}{self._port}", f"{before}0")
-            return value
-        if isinstance(value, list):
-            return [self.neutral(item) for item in value]
-        if isinstance(value, dict):
-            return {name: self.neutral(item) for name, item in value.items()}
-        return value
+                text = text.replace(f"{before}{self._port}", f"{before}0")
+            return text
+
+        value = change_texts(value, change)
+        return value if self._workspace is None else self._workspace.hidden(value)
 
     async def state(self) -> dict[str, Plain]:
         """Return the final states of the services that tell them, by name."""
@@ -227,7 +237,7 @@ class Proxy:
                 with_prompts=self._behind.prompts,
                 pure=self._behind.pure,
             )
-            beside = Service(place if isinstance(place, str) else _scripted_paths, read_only=_READ_ONLY)
+            beside = Service(place if isinstance(place, str) else scripted_paths, read_only=_READ_ONLY)
             self._services[name] = self._service_door(name, beside, together, client)
         for name, service in self._behind.services.items():
             known = service if self._run.clock.of_study else replace(service, reset="")
@@ -237,7 +247,14 @@ class Proxy:
         place = service.upstream
         server = Server(name, place, self.troubles, client) if isinstance(place, str) else None
         return ServiceDoor(
-            self._run, name, service, server=server, together=together, neutral=self.neutral, errors=self.world_errors
+            self._run,
+            name,
+            service,
+            server=server,
+            together=together,
+            neutral=self.neutral,
+            errors=self.world_errors,
+            workspace=self._workspace,
         )
 
     # ------------------------------------------------------------------ what is answered over HTTP
@@ -251,6 +268,14 @@ class Proxy:
         return application
 
     async def _answer(self, request: Request) -> Response:
+        response = await self._routed(request)
+        body = getattr(response, "body", None)
+        if self._workspace is not None and isinstance(body, bytes):
+            response.body = self._workspace.restored(body)
+            response.headers["content-length"] = str(len(response.body))
+        return response
+
+    async def _routed(self, request: Request) -> Response:
         raw = request.scope.get("raw_path") or request.url.path.encode()
         _, marker, segment, name, path = (raw.decode("ascii", "replace").split("/", 4) + [""] * 5)[:5]
         if marker != "r" or not hmac.compare_digest(segment.encode(), self._segment.encode()):
@@ -279,7 +304,8 @@ class Proxy:
             return _sent(ErrorAnswer(BAD_REQUEST, _dumped(dialect.error_body(BAD_REQUEST, why)), {}))
         told = await self._crossed(request, door.complete(dialect, wanted, request.headers.items()))
         if isinstance(told, dict):
-            return _streamed(dialect, told, wanted) if wanted.get("stream") is True else _json(told)
+            is_stream = wanted.get("stream") is True
+            return _streamed(dialect, told, wanted) if is_stream else _sent(ErrorAnswer(200, _dumped(told), {}))
         error = error_answer(told, dialect.error_body)
         if error is not None:
             return _sent(error)
@@ -288,7 +314,8 @@ class Proxy:
         return await self._hung_up(request)
 
     async def _called(self, request: Request, name: str, path: str) -> Response:
-        call = Call(request.method, path, request.url.query, request.headers.items(), await request.body())
+        path, query = self.neutral([path, request.url.query])
+        call = Call(request.method, path, query, request.headers.items(), await request.body())
         told = await self._crossed(request, self._services[name].cross(call))
         if isinstance(told, UncrossableError):
             return _plain_error(BAD_REQUEST, f"the body cannot cross: {told}.")
@@ -343,12 +370,6 @@ class Proxy:
         return response
 
 
-def _scripted_paths() -> Handlers:
-    """Return what a model answers that is a function: which models there are."""
-    known = {"id": "scripted", "object": "model", "created": 0, "owned_by": "nobody"}
-    return {"GET /v1/models": lambda: {"object": "list", "data": [known]}}
-
-
 def _capitals(name: str) -> str:
     return name.upper().replace("-", "_")
 
@@ -360,14 +381,8 @@ async def _gone(request: Request) -> None:
 
 
 def _streamed(dialect: Dialect, body: Body, wanted: Body) -> Response:
-    responses = require("starlette.responses", extra=EXTRA, needed_by="the proxy")
     whole = b"".join(written_event(event) for event in dialect.events_of(body, wanted))
-    response: Response = responses.Response(whole, media_type="text/event-stream")
-    return response
-
-
-def _json(body: Mapping[str, Any]) -> Response:
-    return _sent(ErrorAnswer(200, _dumped(body), {"content-type": "application/json"}))
+    return _sent(ErrorAnswer(200, whole, {"content-type": "text/event-stream; charset=utf-8"}))
 
 
 def _plain_error(status: int, message: str) -> Response:

@@ -24,6 +24,7 @@ from chaosagent.proxy.parse_json import UncrossableError, parse_json
 from chaosagent.proxy.routes import SAFE, Routes, check_operation, fill_path, names_in
 from chaosagent.proxy.upstream import Headers, Reply, Server, call_function
 from chaosagent.proxy.withheld import is_secret, restored, withheld
+from chaosagent.proxy.workspace import Workspace, hidden_in_errors
 from chaosagent.proxy.world_errors import WorldErrors
 from chaosagent.targets.call_handler import handed_over, through
 from chaosagent.targets.target import Door, Run
@@ -118,6 +119,7 @@ class ServiceDoor:
         together: Lets calls in.
         neutral: Takes out of plain data what differs from run to run.
         errors: Takes what functions behind the door raise.
+        workspace: Of the processes of the run; what stands behind the door knows the real path of its folder.
     """
 
     def __init__(
@@ -130,8 +132,11 @@ class ServiceDoor:
         together: CallOrder,
         neutral: Callable[[Any], Any],
         errors: WorldErrors,
+        workspace: Workspace | None = None,
     ) -> None:
-        self._errors = errors
+        self._errors, self._workspace = errors, workspace
+        self._restored: Callable[[Any], Any] = _unchanged if workspace is None else workspace.restored
+        self._hidden: Callable[[Any], Any] = _unchanged if workspace is None else workspace.hidden
         self._name, self._server, self._together, self._neutral = name, server, together, neutral
         self._service = service
         self._reset: asyncio.Future[Any] | None = None
@@ -169,14 +174,15 @@ class ServiceDoor:
         secrets = {name: secret[own] for name, own in inside.query.items() if own in secret}
         arguments |= {name: withheld(value) for name, value in secrets.items()}
 
-        async def send(given: dict[str, Any]) -> Plain:
+        async def send(given: dict[str, Any]) -> Any:
             given = restored(given, secrets)
             async with self._together.in_order():
-                if self._server is None:
-                    return await self._answered(match.operation, given)
-                reply = await self._sent(call, match.operation, given, inside)
+                with hidden_in_errors(self._workspace):
+                    if self._server is None:
+                        return self._hidden(await self._answered(match.operation, self._restored(given)))
+                    reply = await self._sent(call, match.operation, given, inside)
                 cookies.extend(reply.cookies)
-                return value_of(reply)
+                return self._hidden(value_of(reply))
 
         neutral = self._neutral(arguments)
         await self._together.enter(repr((self._name, match.operation, neutral)).encode("utf-8", "backslashreplace"))
@@ -200,7 +206,12 @@ class ServiceDoor:
         await self._reset
         path, query, body = inside.apart(operation, given)
         text = f"?{query}" if query else ""
-        return await self._server.send(call.method, f"{path}{text}", call.headers, body)
+        place, body = self._restored([f"{path}{text}", body])
+        return await self._server.send(call.method, place, call.headers, body)
+
+
+def _unchanged(value: Any) -> Any:
+    return value
 
 
 class _Inside(NamedTuple):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import functools
 import inspect
 import json
 import ssl
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from math import inf
 from pathlib import Path
@@ -18,13 +17,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from chaosagent.errors import UsageError
 from chaosagent.extras import require
 from chaosagent.proxy.bodies import BodyLimits, BodyTooLargeError, read_body
-from chaosagent.proxy.concurrency import CallOrder
 from chaosagent.proxy.dialect import Body, Dialect, MalformedAnswerError, list_of
 from chaosagent.proxy.parse_json import UncrossableError, parse_json
 from chaosagent.proxy.server import EXTRA
 from chaosagent.proxy.sse import BrokenStreamError, read_events
 from chaosagent.proxy.withheld import shown_url
-from chaosagent.proxy.world_errors import WorldErrors
+from chaosagent.proxy.workspace import Surroundings
+from chaosagent.proxy.world_errors import MESSAGE_MAX, UpstreamErrors, WorldErrors
 from chaosagent.targets.target import Run
 from chaosagent.vocabulary import StatusError
 
@@ -36,8 +35,6 @@ SECONDS_MAX = 600.0
 """How long a server may be silent."""
 
 CONNECT_SECONDS_MAX = 10.0
-MESSAGE_MAX = 1_500
-BAD_GATEWAY = 502
 _HOP_BY_HOP = frozenset(
     {
         "host",
@@ -88,24 +85,6 @@ class ModelUpstream(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class UpstreamErrors:
-    """What went wrong behind the proxy, for whoever runs it; the agent is told, too.
-
-    Attributes:
-        unreachable: Servers that nobody could connect to.
-        tell: Is called with each trouble, a sentence.
-    """
-
-    tell: Callable[[str], None] = lambda _: None
-    unreachable: list[str] = field(default_factory=list)
-
-    def refused(self, message: str) -> StatusError:
-        """Return what is raised for an answer that is no answer."""
-        self.tell(message)
-        return StatusError(BAD_GATEWAY, message[:MESSAGE_MAX])
-
-
 @dataclass(frozen=True, slots=True)
 class Joined:
     """How agents reach an MCP server through the doors of a run.
@@ -140,17 +119,13 @@ class McpUpstream(Protocol):
         """
         ...
 
-    def join(
-        self, run: Run, name: str, *, troubles: UpstreamErrors, entrance: CallOrder, over: asyncio.Event
-    ) -> AbstractAsyncContextManager[Joined]:
+    def join(self, run: Run, name: str, surroundings: Surroundings) -> AbstractAsyncContextManager[Joined]:
         """Let agents reach the server for as long as a `with` block lasts.
 
         Args:
             run: The run, in real time.
             name: As schedules call the server.
-            troubles: Is told what goes wrong behind the doors.
-            entrance: Lets calls in, those of models and services too.
-            over: Is set when the run can go no further.
+            surroundings: What it shares with the other parts of the run.
         """
         ...
 
@@ -297,6 +272,12 @@ class Scripted:
             found = self._function(request)
             answer = await found if inspect.isawaitable(found) else found
         return dialect.body_of({"content": answer} if isinstance(answer, str) else answer, "upstream")
+
+
+def scripted_paths() -> dict[str, Callable[..., Any]]:
+    """Return what a model answers that is a function: which models there are."""
+    known = {"id": "scripted", "object": "model", "created": 0, "owned_by": "nobody"}
+    return {"GET /v1/models": lambda: {"object": "list", "data": [known]}}
 
 
 def canned_model(answers: list[Any]) -> Callable[[Mapping[str, Any]], Any]:

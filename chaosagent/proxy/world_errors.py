@@ -1,10 +1,11 @@
-"""Errors of the functions behind a proxy: the agent is told one line of each, its author needs the whole traceback."""
+"""What goes wrong behind a proxy: the agent is told one line of each error, its author needs the whole traceback."""
 
 from __future__ import annotations
 
 import contextlib
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from chaosagent import errors
@@ -13,7 +14,28 @@ from chaosagent.vocabulary import StatusError
 TRACEBACKS_MAX = 3
 """So many tracebacks are kept, the last ones."""
 
+MESSAGE_MAX = 1_500
+BAD_GATEWAY = 502
+
 _PACKAGE = Path(errors.__file__).parent
+
+
+@dataclass(slots=True)
+class UpstreamErrors:
+    """What went wrong behind the proxy, for whoever runs it; the agent is told, too.
+
+    Attributes:
+        unreachable: Servers that nobody could connect to.
+        tell: Is called with each trouble, a sentence.
+    """
+
+    tell: Callable[[str], None] = lambda _: None
+    unreachable: list[str] = field(default_factory=list)
+
+    def refused(self, message: str) -> StatusError:
+        """Return what is raised for an answer that is no answer."""
+        self.tell(message)
+        return StatusError(BAD_GATEWAY, message[:MESSAGE_MAX])
 
 
 class WorldErrors:

@@ -40,6 +40,7 @@ from chaosagent.report.weaknesses import (
     report_weaknesses,
 )
 from chaosagent.study.counterexample import Counterexample
+from chaosagent.study.divergence import OF_A_COMMAND
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
 from chaosagent.vocabulary import Ending
@@ -305,7 +306,8 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
         which = ", ".join(f"{found.contract} in {found.task_id}" for found in unsteady[:ROWS_MAX])
         page.gap().line(
             bad(f"{quantity(len(unsteady), 'counterexample').capitalize()} did not repeat in a fresh run ({which}): "),
-            "the target is not deterministic. Find what it keeps between runs, or draws outside run.rng and run.clock.",
+            "the target is not deterministic. Find what it keeps between runs, or draws outside run.rng and run.clock; "
+            f"{OF_A_COMMAND}.",
         )
     _tell_errors(page, findings)
     report_proof_limits(page, findings.plan, findings.result, findings.notes)

@@ -227,6 +227,7 @@ def listed_files(written: Sequence[WrittenFile]) -> str:
     return ", ".join(map(str, written[:FILES_SHOWN])) + more
 
 
+OF_A_COMMAND = "in a command, what it does not derive from CHAOSAGENT_RUN_ID"
 _OF_RUN_ID = "CHAOSAGENT_RUN_ID, which is the same in every repeat of a run"
 _FOR_COMMANDS = {
     f"draw it from run.rng(label), {OR_PIN}": f"derive it from {_OF_RUN_ID}",

@@ -263,6 +263,11 @@ class Target:
     fresh: bool = False
     synchronous: bool = field(default=False)
 
+    @property
+    def is_command(self) -> bool:
+        """Whether it runs a program in any language, whose author advice on Python does not help."""
+        return bool(getattr(self.run, "is_command", False))
+
     def task(self, task_id: str, where: str = "") -> Task:
         """Return a task by id; `UnknownNameError` offers the nearest, `UsageError` refuses what no file can hold."""
         if task_id not in self.tasks:

@@ -7,12 +7,14 @@ import contextlib
 import json
 import logging
 import os
-from collections.abc import AsyncIterator, Iterator, Mapping
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
 import mcp_types as types
-from mcp.client.stdio import StdioServerParameters
+from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
 
 from chaosagent.adapters.doors import Tools
@@ -22,7 +24,9 @@ from chaosagent.adapters.mcp.relay import listening
 from chaosagent.errors import ChaosAgentError
 from chaosagent.proxy.concurrency import CallOrder
 from chaosagent.proxy.parse_json import UncrossableError, check_shape
-from chaosagent.proxy.upstream import Joined, UpstreamErrors
+from chaosagent.proxy.upstream import Joined
+from chaosagent.proxy.workspace import Surroundings, Workspace
+from chaosagent.proxy.world_errors import UpstreamErrors
 from chaosagent.targets.target import Run
 
 COMPLAINT_MAX = 300
@@ -30,17 +34,27 @@ ANSWER_SECONDS = 20.0
 """How long the end of a run waits at most for the answer that says so to be sent: its reader may have gone."""
 
 
+def started(
+    name: str, words: Sequence[str], folder: Path | None, workspace: Workspace | None
+) -> Callable[[], AbstractAsyncContextManager[Any]]:
+    """Return what starts a server and connects to it, each time that it is called.
+
+    Args:
+        name: Of the server.
+        words: The command.
+        folder: In which it runs; the working directory when `None`.
+        workspace: Gives it variables, and takes what it prints to stderr, which is printed at once without one.
+    """
+    own = {} if workspace is None else workspace.variables
+    program, *arguments = words
+    parameters = StdioServerParameters(command=program, args=arguments, env={**os.environ, **own}, cwd=folder)
+    errors: Any = sys.stderr if workspace is None else workspace.stderr_of(name)
+    return lambda: stdio_client(parameters, errlog=errors)
+
+
 @contextlib.asynccontextmanager
 async def expose_server(
-    run: Run,
-    name: str,
-    tools: Tools,
-    server: str | tuple[str, ...],
-    folder: Path | None,
-    *,
-    troubles: UpstreamErrors,
-    entrance: CallOrder,
-    over: asyncio.Event,
+    run: Run, name: str, tools: Tools, server: str | Callable[[], Any], surroundings: Surroundings
 ) -> AsyncIterator[Joined]:
     """Let agents reach a server for as long as a `with` block lasts; what it was asked to start is ended then.
 
@@ -48,18 +62,11 @@ async def expose_server(
         run: The run, in real time.
         name: As schedules call the server.
         tools: What is known about its tools.
-        server: Its URL, or the words of the command that starts it.
-        folder: In which the command runs; the working directory when `None`.
-        troubles: Is told what goes wrong behind the doors.
-        entrance: Lets calls in, those of models and services too.
-        over: Is set when the run can go no further.
+        server: Its URL, or what `started` returns.
+        surroundings: What it shares with the other parts of the run.
     """
-    doors = ServerDoors(run, name, tools)
-    watched = _Watched(doors, entrance, over)
-    place: Any = server
-    if not isinstance(server, str):
-        program, *arguments = server
-        place = StdioServerParameters(command=program, args=arguments, env=dict(os.environ), cwd=folder)
+    doors, troubles = ServerDoors(run, name, tools), surroundings.troubles
+    watched = _Watched(doors, surroundings)
 
     def unreachable(error: ChaosAgentError) -> None:
         troubles.unreachable.append(str(error))
@@ -71,7 +78,7 @@ async def expose_server(
         if isinstance(server, str):
             relay = HttpRelay(watched, server, troubles)
             opened.push_async_callback(relay.close)
-        command = await opened.enter_async_context(listening(watched, place, unreachable))
+        command = await opened.enter_async_context(listening(watched, server, unreachable))
         yield Joined(tuple(command), None if relay is None else relay.answer, doors.check)
 
 
@@ -108,13 +115,27 @@ class _Watched:
         together: Lets each call in as it comes: the entrance has put them into an order.
     """
 
-    def __init__(self, doors: ServerDoors, entrance: CallOrder, over: asyncio.Event) -> None:
-        self._doors, self._entrance, self._over = doors, entrance, over
+    def __init__(self, doors: ServerDoors, surroundings: Surroundings) -> None:
+        self._doors, self._entrance, self._over = doors, surroundings.entrance, surroundings.over
+        self._workspace = surroundings.workspace
         self._last_words: str | None = None
         self.name, self.together = doors.name, CallOrder(0)
 
     async def request(self, method: str, params: Mapping[str, Any], forward: Forward) -> dict[str, Any]:
-        """See `ServerDoors.request`."""
+        """See `ServerDoors.request`; doors see a fixed path in the place of the run's folder."""
+        if self._workspace is None:
+            return await self._request(method, params, forward)
+        hidden, restored = self._workspace.hidden, self._workspace.restored
+
+        async def with_folder(given: dict[str, Any]) -> dict[str, Any]:
+            try:
+                return hidden(await forward(restored(given)))  # type: ignore[no-any-return]  # as it is forwarded
+            except MCPError as error:
+                raise MCPError(error.code, hidden(error.message), hidden(error.data)) from error
+
+        return restored(await self._request(method, hidden(dict(params)), with_folder))  # type: ignore[no-any-return]
+
+    async def _request(self, method: str, params: Mapping[str, Any], forward: Forward) -> dict[str, Any]:
         asked = {key: value for key, value in params.items() if key != "_meta"}
         try:
             check_shape(asked)

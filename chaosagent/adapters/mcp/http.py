@@ -24,8 +24,9 @@ from chaosagent.adapters.mcp.client import LISTEN
 from chaosagent.event_loop.real_time_loop import RealTimeLoop
 from chaosagent.proxy.bodies import BodyTooLargeError, read_body
 from chaosagent.proxy.parse_json import UncrossableError, parse_json
-from chaosagent.proxy.upstream import CONNECT_SECONDS_MAX, UpstreamErrors, cookie_behind, no_cookies
+from chaosagent.proxy.upstream import CONNECT_SECONDS_MAX, cookie_behind, no_cookies
 from chaosagent.proxy.withheld import shown_url
+from chaosagent.proxy.world_errors import UpstreamErrors
 
 _OF_A_CONNECTION = frozenset({
     "host", "content-length", "connection", "keep-alive", "transfer-encoding", "te", "upgrade", "accept-encoding",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shlex
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
@@ -11,8 +10,8 @@ from pathlib import Path
 from chaosagent.adapters.doors import Tools
 from chaosagent.adapters.mcp import FRAMEWORK
 from chaosagent.errors import UsageError
-from chaosagent.proxy.concurrency import CallOrder
-from chaosagent.proxy.upstream import Joined, UpstreamErrors
+from chaosagent.proxy.upstream import Joined
+from chaosagent.proxy.workspace import Surroundings
 from chaosagent.targets.target import Run
 
 URLS = ("http://", "https://")
@@ -61,10 +60,8 @@ class McpServer:
                 "command that starts it, such as 'node shop.mjs'."
             )
 
-    def join(
-        self, run: Run, name: str, *, troubles: UpstreamErrors, entrance: CallOrder, over: asyncio.Event
-    ) -> AbstractAsyncContextManager[Joined]:
-        from chaosagent.adapters.mcp.behind import expose_server  # needs the SDK
+    def join(self, run: Run, name: str, surroundings: Surroundings) -> AbstractAsyncContextManager[Joined]:
+        from chaosagent.adapters.mcp.behind import expose_server, started  # need the SDK
 
-        place = self.server if self.has_url else self.words
-        return expose_server(run, name, self.tools, place, self.folder, troubles=troubles, entrance=entrance, over=over)
+        place = self.server if self.has_url else started(name, self.words, self.folder, surroundings.workspace)
+        return expose_server(run, name, self.tools, place, surroundings)

@@ -79,6 +79,7 @@ class LiveRun(RunState, DoorOpener):
         self.clock = Clock(loop, synchronous=synchronous)
         loop.origin = INSIDE.get
         self.asked: list[Coroutine[Any, Any, Plain]] = []
+        self.author_notes: list[str] = []
         self._injector = injector
         self._synchronous, self._thread = synchronous, threading.get_ident()
         self._fingerprinting = fingerprinting

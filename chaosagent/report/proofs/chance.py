@@ -15,6 +15,7 @@ from chaosagent.study.chance.racing import UnconfirmedViolation
 from chaosagent.study.chance.worlds import describe_unseen
 from chaosagent.study.counterexample import Counterexample
 from chaosagent.study.determinism.determinism import DECLARED, SAY_STOCHASTIC
+from chaosagent.study.divergence import OF_A_COMMAND
 from chaosagent.study.result import SearchResult, StudyResult
 
 ROWS_MAX = 50
@@ -46,7 +47,7 @@ def report_chance(page: Page, result: StudyResult, *, declared: bool) -> None:
         page.gap().line(
             bad(f"{quantity(len(result.unlike), 'task').capitalize()} did not repeat: "),
             "a repeated run differed, so nothing is proved there. Find what the target keeps "
-            "between runs, or draws outside run.rng and run.clock."
+            f"between runs, or draws outside run.rng and run.clock; {OF_A_COMMAND}."
             + ("" if result.nature.stochastic else f" {SAY_STOCHASTIC}"),
         )
         for where in result.unlike[:ROWS_MAX]:  # the likely cause stands at the end

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from chaosagent.clock import monotonic
@@ -17,6 +17,7 @@ from chaosagent.faults.schedule import EMPTY
 from chaosagent.faults.written_file import WrittenFile
 from chaosagent.study.divergence import for_command, likely_cause
 from chaosagent.study.task_seed import TaskSeed
+from chaosagent.targets.target import Target
 from chaosagent.trace.diff import Difference, first_difference
 
 DECLARED = "the study says so"
@@ -160,6 +161,11 @@ class _Unlike(NamedTuple):
         )
 
 
+def advise(causes: Iterable[str], target: Target) -> tuple[str, ...]:
+    """Return likely causes with advice that the author of a target can follow, whatever its language."""
+    return tuple(for_command(cause) if target.is_command else cause for cause in causes)
+
+
 def _unlike(
     places: Sequence[TaskSeed],
     here: Workbench,
@@ -217,7 +223,7 @@ def _compared(at: TaskSeed, workbench: Workbench, told: Evaluation | None, answe
         again.reads,
         tuple(changed),
         again.written,
-        is_command=bool(getattr(workbench.target.run, "is_command", False)),
+        is_command=workbench.target.is_command,
     )
 
 

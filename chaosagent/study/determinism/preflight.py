@@ -40,6 +40,22 @@ EFFECTS = 'Declare what they commit, effects={...: effect("id")}, or that they c
 CHECKPOINTS = (
     "Say run.checkpoint(place, state) where the program's state is complete; a search then merges equal states."
 )
+SUCCESS = "Return Outcome(success=...), or give the target an objective; R(B) needs it."
+_FOR_COMMANDS = {
+    DOORS: (
+        "Name what it calls under `models`, `services` or `mcp` of its description, and have it ask at the addresses "
+        "in OPENAI_BASE_URL, <SERVICE>_URL and the like."
+    ),
+    EFFECTS: (
+        "In its description say what they commit, as in `effects: {POST /refunds: [order]}`, or that they change "
+        "nothing, as in `read_only: [POST /search]`."
+    ),
+    SUCCESS: (
+        'Let the last line of stdout be {"message": "...", "success": true}, or name an `objective` in the '
+        "description; R(B) needs it."
+    ),
+}
+"""What to do where the target is a command, by what Python code is advised."""
 ELSEWHERE = "Fix it first. It was run in a worker process, as a search does, which shares nothing with this one."
 AGAIN = "It ran before: look for what one run leaves to the next, or for what fails now and then."
 AWAIT = "Write `await` in front of the call."
@@ -103,6 +119,12 @@ def preflight(place: PreflightSetup) -> Iterator[Remark]:
     Args:
         place: Target, tasks and seed.
     """
+    is_command = place.here.target.is_command
+    for remark in _looked_at(place):
+        yield remark._replace(remedy=_FOR_COMMANDS.get(remark.remedy, remark.remedy)) if is_command else remark
+
+
+def _looked_at(place: PreflightSetup) -> Iterator[Remark]:
     elsewhere = place.elsewhere()
     try:
         natures = {task: _nature_of(task, place, elsewhere) for task in place.tasks}
@@ -110,6 +132,7 @@ def preflight(place: PreflightSetup) -> Iterator[Remark]:
         for task, nature in natures.items():
             if isinstance(nature, Determinism) and (error := _error_elsewhere(nature)):
                 yield Remark(Level.BAD, task, f"does not run: {error}", ELSEWHERE)
+                yield from _notes_of_command(task, place)
                 continue
             if isinstance(nature, Determinism) and nature.uncompared:
                 yield from _determinism({task: nature})  # nor can it be run for what else there is to look at
@@ -137,6 +160,16 @@ def preflight(place: PreflightSetup) -> Iterator[Remark]:
         elsewhere.close()
 
 
+def _notes_of_command(task: str, place: PreflightSetup) -> Iterator[Remark]:
+    """Run a command once more, in this process, for what it prints before it is ended at the limit of time."""
+    if not place.here.target.is_command:
+        return
+    with contextlib.suppress(TargetError):  # which was reported
+        place.here.execute(Job(task, place.seed, EMPTY))
+    for text in place.here.remarks_on(task):
+        yield Remark(Level.HINT, task, text)
+
+
 def _of_run(task: str, run: Execution) -> Iterator[Remark]:
     """Say how a run without injections ended, and what it breaks."""
     trace = run.trace
@@ -159,8 +192,7 @@ def _of_run(task: str, run: Execution) -> Iterator[Remark]:
         steps = "one step" if len(trace.steps) == 1 else f"{len(trace.steps)} steps"
         yield Remark(Level.GOOD, task, f"{steps}, {success}, breaks no contract")
     if trace.outcome.success is None:
-        remedy = "Return Outcome(success=...), or give the target an objective; R(B) needs it."
-        yield Remark(Level.HINT, task, "nothing says whether the outcome is right", remedy)
+        yield Remark(Level.HINT, task, "nothing says whether the outcome is right", SUCCESS)
 
 
 def _after(trace: Trace) -> str:

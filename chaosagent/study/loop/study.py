@@ -16,7 +16,7 @@ from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.study.chance.fresh_runs import FreshRuns
 from chaosagent.study.determinism.cold_repeats import ColdRepeats
-from chaosagent.study.determinism.determinism import compare_with, examine
+from chaosagent.study.determinism.determinism import advise, compare_with, examine
 from chaosagent.study.evaluator import Evaluator
 from chaosagent.study.levels import Levels
 from chaosagent.study.loop.asked_before import NO_TRIALS, AskedBefore
@@ -156,7 +156,7 @@ class Study:
             interrupted=self._finisher.interrupted and not self._finisher.is_late,
             out_of_time=self._finisher.is_late,
             nature=self._finisher.nature,
-            unlike=self._evaluator.diverged,
+            unlike=advise(self._evaluator.diverged, self._plan.target),
         )
 
     def _stop_at_once(self) -> None:
