@@ -277,7 +277,8 @@ def _complaint(path: Path, error: yaml.YAMLError) -> str:
         mark = error.problem_mark
         problem = error.problem or "something unexpected"
         context = f" {error.context}," if error.context else ""
-        return f"{path}:{mark.line + 1}: no YAML:{context} {problem} (column {mark.column + 1}). Correct the line."
+        remedy = "Indent with spaces, not with tabs" if "'\\t'" in problem else "Correct the line"
+        return f"{path}:{mark.line + 1}: no YAML:{context} {problem} (column {mark.column + 1}). {remedy}."
     return f"{path} is no YAML: {str(error).splitlines()[0]}."
 
 

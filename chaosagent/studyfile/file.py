@@ -180,8 +180,16 @@ def _complaint(located: Located, detail: ErrorDetails) -> str:
         known = _known_keys(keys[:-1])
         nearest = difflib.get_close_matches(str(keys[-1]), known, n=1, cutoff=0.4)
         hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
+        above = next((part for part in PARTS if len(keys) == 1 and str(keys[0]) in _known_keys((part,))), "")
+        if above:
+            hint = f" It belongs under `{above}`: write `{above}: {{{key}: ...}}`."
         return f"{where}: unknown key {quote_value(key)}.{hint} Known: {', '.join(known)}."
-    hint = " Write it in brackets: [...]." if detail["type"] == "list_type" else _hint_in_sixties(detail["input"])
+    hint = _hint_in_sixties(detail["input"])
+    if detail["type"] == "list_type":
+        is_mapping = isinstance(detail["input"], dict)
+        hint = " Begin each line below it with `- `." if is_mapping else " Write it in brackets: [...]."
+    elif not hint and isinstance(detail["input"], str) and keys[-1] in UNITS:
+        hint = f" Write it in {UNITS[str(keys[-1])]}, without a unit."
     return f"{where}: {_counted_from_one(keys)} is {quote_value(detail['input'])}; {_allowed(detail)}.{hint}"
 
 
@@ -213,6 +221,13 @@ def _allowed(detail: ErrorDetails) -> str:
     return _ALLOWED.get(detail["type"], f"that is not allowed ({detail['type'].replace('_', ' ')})")
 
 
+PARTS = ("search", "run")
+UNITS: Mapping[str, str] = {
+    "seconds": "seconds",
+    "wall_seconds": "seconds",
+    "virtual_seconds": "seconds",
+    "memory_megabytes": "megabytes",
+}
 _BOUNDS: Mapping[str, str] = {
     "ge": "it must be at least {}",
     "gt": "it must be greater than {}",

@@ -25,6 +25,7 @@ from chaosagent.study.plan import Plan
 from chaosagent.study.searcher import factory_of
 from chaosagent.study.searcher_settings import check_settings, settings_of
 from chaosagent.studyfile.file import StudyFile
+from chaosagent.targets.decorated import check_needs
 from chaosagent.targets.loading import COMMAND_FILES, load_target
 from chaosagent.targets.target import Target
 from chaosagent.vocabulary import Boundary, Severity
@@ -50,6 +51,7 @@ def plan_of(study: StudyFile) -> Plan:
     with watch_files(databases_only=True) as opened:
         if not isinstance(target, Target):
             target = load_target(reference, where=located.where("target"), folder=study.folder)
+    check_needs(target.run)
     if settings.fresh or target.fresh:
         refuse_threads(before, target.name)
     config = next(iter(target.configs)) if settings.config is None else settings.config

@@ -59,7 +59,7 @@ def load_target(reference: str, *, where: str = "", folder: Path | None = None) 
         if reference.endswith(".py"):
             prefix = f"{where}: " if where else ""
             raise UsageError(f"{prefix}{reference!r} names a file; say which target in it, as in {reference}:agent.")
-        return _named(reference, where)
+        return _named(reference, where, Path.cwd() if folder is None else folder)
     place, _, attribute = reference.rpartition(":")
     module = module_of(place, folder, where)
     prefix = f"{where}: " if where else ""
@@ -80,7 +80,14 @@ def load_target(reference: str, *, where: str = "", folder: Path | None = None) 
     return found
 
 
-def _named(name: str, where: str) -> Target:
+def _named(name: str, where: str, folder: Path) -> Target:
+    place, _, attribute = name.rpartition(".")
+    if place and name not in TARGETS and (folder / f"{place.replace('.', '/')}.py").is_file():
+        file = f"{place.replace('.', '/')}.py"
+        prefix = f"{where}: " if where else ""
+        raise UsageError(
+            f"{prefix}{name!r} is no target. A target in a file is named with a colon: {file}:{attribute}."
+        )
     entry = TARGETS.get(name, where)
     if not isinstance(entry, DeferredTarget):
         return _made(entry, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import importlib.util
 import sys
@@ -79,7 +80,10 @@ def _from_file(place: str, folder: Path | None, where: str) -> ModuleType:
     prefix = f"{where}: " if where else ""
     path = (Path.cwd() if folder is None else folder) / place
     if not path.is_file():
-        raise UsageError(f"{prefix}there is no file {path}. A relative name is looked for in {path.parent}.")
+        beside = sorted(one.name for one in path.parent.glob("*.py"))
+        nearest = difflib.get_close_matches(path.name, beside, n=1)
+        meant = f"Did you mean {nearest[0]!r}? " if nearest else ""
+        raise UsageError(f"{prefix}there is no file {path}. {meant}A relative name is looked for in {path.parent}.")
     path = path.resolve()
     program = program_in(path)
     if program is not None:
@@ -99,6 +103,9 @@ def _from_file(place: str, folder: Path | None, where: str) -> ModuleType:
         del sys.modules[name]
         _refuse_missing_extra(error, f"{prefix}{path}")
         raise TargetError(f"{prefix}{path} fails on import: {_told(error)}") from error
+    except UsageError as error:
+        del sys.modules[name]
+        raise UsageError(f"{prefix}{path}: {error}") from error
     except (Exception, SystemExit) as error:  # plug-in loading is a seam: whatever a file raises is its own fault
         del sys.modules[name]
         raise TargetError(f"{prefix}{path} fails on import: {_told(error)}") from error

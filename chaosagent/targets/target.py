@@ -15,6 +15,7 @@ from chaosagent.effects.failed_when import FailedWhenForm
 from chaosagent.effects.rule import EffectRule
 from chaosagent.errors import TargetError, UnknownNameError, UsageError
 from chaosagent.governance.mediator import Mediator
+from chaosagent.targets.decorated import check_function, check_tasks
 from chaosagent.vocabulary import ClockKind, Effect, Outcome, SystemConfig, Task
 
 Implementation: TypeAlias = "Callable[..., Any] | Mapping[str, Callable[..., Any]] | object"
@@ -330,13 +331,15 @@ def target(
             as they say, each run has a limit of real time, and no times reach the trace.
 
     Raises:
-        TargetError: Two tasks or two configurations share a name.
+        TargetError: Two tasks or two configurations share a name, a task is none, or the function cannot be called so.
     """
 
     def decorate(function: Callable[[Task, Run], Any]) -> Target:
         listed = list(tasks) or [Task("default")]
         known = list(configs) or [SystemConfig()]
         called = name or getattr(function, "__name__", "") or type(function).__name__
+        check_function(called, function)
+        check_tasks(called, listed)
         _refuse_twice("task", called, [task.id for task in listed])
         _refuse_twice("configuration", called, [config.name for config in known])
         summary = (inspect.getdoc(function) or "").partition("\n")[0]

@@ -137,6 +137,17 @@ def language_model() -> LanguageModel:
     return LanguageModel()
 
 
+def check_installed() -> None:
+    """Refuse to begin a search that could make no run.
+
+    Raises:
+        MissingExtraError: llama.cpp or the weights are not installed.
+        UsageError: The package with the weights has another version.
+    """
+    require("llama_cpp", extra=EXTRA, needed_by=NEEDED_BY)
+    weights()
+
+
 def weights() -> Path:
     """Return the file of the weights, without importing the package that it comes in.
 

@@ -8,9 +8,10 @@ from typing import Any
 from chaosagent.adapters.functions import through_doors
 from chaosagent.canonical import Plain
 from chaosagent.experiments.small_model.desk import answer_mail, described_tools, instructions
-from chaosagent.experiments.small_model.language_model import SEED_BITS, language_model
+from chaosagent.experiments.small_model.language_model import SEED_BITS, check_installed, language_model
 from chaosagent.experiments.small_model.shop import MAILS, Shop, paid
 from chaosagent.experiments.small_model.tool_calls import grammar_of, read_call, tool_of
+from chaosagent.targets.decorated import needs
 from chaosagent.targets.target import Run, target
 from chaosagent.vocabulary import Claim, Outcome, SystemConfig, Task
 
@@ -45,6 +46,7 @@ def complete(
         SystemConfig("seeded", {"seeded": True}),
     ],
 )
+@needs(check_installed)
 def support_desk(task: Task, run: Run) -> Outcome:
     """A support desk whose policy is a small language model."""
     shop = Shop(strict=bool(run.config.settings.get("strict")))

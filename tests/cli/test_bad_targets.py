@@ -102,8 +102,8 @@ def test_a_replay_cuts_what_its_target_prints(chaosagent: Command, folder: Path,
 @pytest.mark.parametrize(
     ("body", "error"),
     [
-        ("return 3", "target 'bad' returned int; it must return an Outcome, a text (the final message) or None."),
-        ("return asyncio.sleep(1)", "target 'bad' returned coroutine; it must return"),
+        ("return 3", "target 'bad' (bad.py:7) returned int; it must return chaosagent.Outcome(message, success=...)"),
+        ("return asyncio.sleep(1)", "target 'bad' (bad.py:7) returned coroutine; it must return"),
         ("return Outcome('x', state=object())", "target 'bad' returned an outcome that is not plain data"),
         ("return Outcome(3)", "the message must be a text"),
         ("run.service('s', {'get': lambda: 2})", "opens 'service:s' twice, differently. Open it once"),

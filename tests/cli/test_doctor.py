@@ -121,7 +121,7 @@ def test_what_breaks_by_itself_is_told(look: Callable[..., Any]) -> None:
 
 
 def test_what_could_be_declared_is_a_hint(look: Callable[..., Any]) -> None:
-    code, told = look("await run.service('mail', {'send': lambda to: 1})('send', to='a')")
+    code, told = look("await run.service('mail', {'send': lambda to: 1})('send', to='a')\nreturn Outcome('')")
 
     assert code == 0
     assert "service:mail send" in told["effects"][0]["text"]
@@ -281,10 +281,10 @@ def test_a_toxiproxy_that_is_there_is_asked_its_version(chaosagent: Command, tox
 def test_a_missing_outcome_and_a_task_left_behind_are_pointed_out(look: Callable[..., Any]) -> None:
     code, told = look("import asyncio\nawait bank('pay', key='a')\nkept = asyncio.create_task(asyncio.sleep(9))")
 
-    hints = [remark["text"] for remark in told["default"] if remark["level"] == "hint"]
-    assert code == 0
-    assert any(hint.startswith("the target returned nothing, which counts as") for hint in hints)
-    assert any("sleep, created at looked_at.py:11 in agent. Await or cancel" in hint for hint in hints)
+    texts = {level: [one["text"] for one in told["default"] if one["level"] == level] for level in ("bad", "hint")}
+    assert code == 1
+    assert any(text.startswith("the target returned nothing, which counts as") for text in texts["bad"])
+    assert any("sleep, created at looked_at.py:11 in agent. Await or cancel" in text for text in texts["hint"])
 
 
 @pytest.mark.proxy

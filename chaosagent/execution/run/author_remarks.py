@@ -22,6 +22,8 @@ NOTE_MAX = 20_000
 """Characters of a note on a crash that are kept, the last ones."""
 
 _PACKAGE = Path(errors.__file__).parent
+RETURNED = "the target returned"
+"""How a remark on something else than an outcome begins."""
 _RETURN = "Return Outcome(message, success=...), so that it is known whether the task was done."
 
 
@@ -54,7 +56,7 @@ def author_remarks(
     remarks: list[str] = []
     if not has_objective and (result is None or isinstance(result, str)):
         what, taken = ("nothing", "an empty") if result is None else ("a text", "the")
-        remarks.append(f"the target returned {what}, which counts as {taken} final message and says no more. {_RETURN}")
+        remarks.append(f"{RETURNED} {what}, which counts as {taken} final message and says no more. {_RETURN}")
     running = [described for task in tasks if not task.cancelling() and (described := _described(task))]
     if running:
         more = f" and {len(running) - TASKS_MAX} more" if len(running) > TASKS_MAX else ""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import abc
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Unpack
 
+from chaosagent.errors import TargetError
 from chaosagent.execution.failures import known_by_name
 from chaosagent.execution.run.doors import (
     DoorOptions,
@@ -48,9 +49,15 @@ def service_options(name: str, given: ServiceOptions) -> DoorOptions:
         TargetError: `failed_when` holds no conditions.
     """
     check_service_options(name, given)
+    effects = given.get("effects")
+    if not isinstance(effects or {}, Mapping):
+        raise TargetError(
+            f"service:{name} declares effects={effects!r:.80}, which is no mapping from operation to rule. Write "
+            'effects={"refund": chaosagent.effect("order")}, with the arguments that identify an effect.'
+        )
     read_only, pure = given.get("read_only", False), given.get("pure", False)
     return DoorOptions(
-        effects=dict(given.get("effects") or {}),
+        effects=dict(effects or {}),
         failed_when=failed_when_of(f"service:{name}", given.get("failed_when")),
         read_only=read_only if isinstance(read_only, bool) else frozenset(read_only),
         pure=pure if isinstance(pure, bool) else frozenset(pure),

@@ -6,7 +6,7 @@ import contextlib
 import difflib
 import inspect
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Protocol, TypeGuard
 
@@ -308,7 +308,7 @@ def dispatcher(interface: str, implementation: Implementation) -> Callable[[str,
 
         def call_entry(operation: str, arguments: Mapping[str, Any]) -> Any:
             if operation not in operations:
-                raise LookupError(f"{interface} has no operation {operation!r}")
+                raise LookupError(_no_operation(interface, operation, operations))
             return operations[operation](**arguments)
 
         return call_entry
@@ -324,7 +324,12 @@ def dispatcher(interface: str, implementation: Implementation) -> Callable[[str,
     def call_method(operation: str, arguments: Mapping[str, Any]) -> Any:
         method = None if operation.startswith("_") else getattr(implementation, operation, None)
         if not callable(method):
-            raise LookupError(f"{interface} has no operation {operation!r}")
+            raise LookupError(_no_operation(interface, operation))
         return method(**arguments)
 
     return call_method
+
+
+def _no_operation(interface: str, operation: str, known: Iterable[str] = ()) -> str:
+    nearest = difflib.get_close_matches(operation, list(known), n=1)
+    return f"{interface} has no operation {operation!r}" + (f". Did you mean {nearest[0]!r}?" if nearest else "")

@@ -22,6 +22,7 @@ from chaosagent.execution.run.run_state import RECORD_DEPTH
 from chaosagent.faults.evaluation import Act
 from chaosagent.faults.injection import Place
 from chaosagent.faults.schedule import EMPTY, Schedule
+from chaosagent.targets.decorated import called
 from chaosagent.targets.target import Target
 from chaosagent.trace.reached_limit import reached_limit
 from chaosagent.trace.redact import Redactor
@@ -49,10 +50,7 @@ def outcome_of(target: Target, task: Task, result: object, state: Plain, *, is_f
     if not isinstance(result, Outcome):
         if inspect.iscoroutine(result):
             result.close()
-        raise TargetError(
-            f"target {name!r} returned {type(result).__name__}; "
-            "it must return an Outcome, a text (the final message) or None."
-        )
+        raise TargetError(f"target {called(name, target.run)} returned {type(result).__name__}; {_RETURN}.")
     outcome = _plain_outcome(name, result)
     if outcome.state is None and state is not None:
         outcome = replace(outcome, state=state)
@@ -68,6 +66,7 @@ def outcome_of(target: Target, task: Task, result: object, state: Plain, *, is_f
     return outcome
 
 
+_RETURN = "it must return chaosagent.Outcome(message, success=...): what it says at its end, and whether that is right"
 _PLAIN_FACTS = frozenset({(str, bool, bool), (str, type(None), bool)})
 
 
@@ -79,7 +78,13 @@ def _plain_outcome(name: str, outcome: Outcome) -> Outcome:
     if not isinstance(message, str) or not isinstance(success, bool | None):
         raise TargetError(
             f"target {name!r} returned Outcome(message={_shown(message)}, success={_shown(success)}); "
-            "the message must be a text, success True, False or None."
+            "the message must be a text, success True, False or None (not known). Correct what the target returns."
+        )
+    odd = next((one for one in cast("tuple[object, ...]", outcome.claims) if not hasattr(one, "identity")), None)
+    if odd is not None:
+        raise TargetError(
+            f"target {name!r} returned {_shown(odd)} among its claims. A claim has the kind of an effect and what "
+            'identifies it: chaosagent.Claim("payments.refund", {"order": "A-17"}).'
         )
     try:
         claims = tuple(
