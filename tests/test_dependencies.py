@@ -49,9 +49,14 @@ WAITING: Mapping[str, str] = {}
 """Packages that are declared and imported nowhere, with the reason."""
 
 NOT_OURS: Mapping[str, str] = {
+    "examples": "experiments/untouched/README.md: an application that is run as it is",
+    "logfire": "experiments/untouched/README.md: an application brings it",
+    "loguru": "experiments/tau2/README.md: tau2-bench brings it",
     "nevergrad": "experiments/benchmarks/planted/engines/requirements.txt: an engine to compare with",
     "pandas": "to_frame() uses it where the user has it",
+    "pydantic_ai_examples": "experiments/untouched/README.md: an application that is run as it is",
     "ribs": "experiments/benchmarks/planted/engines/requirements.txt: an engine to compare with",
+    "tau2": "experiments/tau2/README.md: a benchmark",
     "verifai": "experiments/benchmarks/planted/engines/requirements.txt: an engine to compare with",
 }
 """Packages that are imported where they are found, and declared nowhere, with the reason."""

@@ -1,0 +1,1 @@
+"""tau2-bench's airline and retail domains as targets."""

@@ -1,0 +1,1 @@
+"""Applications that nobody here wrote, run as they are."""

@@ -1,0 +1,1 @@
+"""tiny-agents of Hugging Face, for Node.js."""
