@@ -130,6 +130,10 @@ class SearcherError(UsageError):
         return type(self), (self.searcher, self.method, self.what)
 
 
+class SecretsError(UsageError):
+    """A pattern of what is secret that is no regular expression, or that takes too long."""
+
+
 class RecordError(UsageError):
     """A replay record that cannot be trusted or read."""
 

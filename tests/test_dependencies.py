@@ -166,7 +166,7 @@ def test_what_imports_only_where_it_is_needed_is_found_too() -> None:
 
 
 def test_the_core_is_what_replaying_needs() -> None:
-    assert declared()[""] == {"click", "msgpack", "pydantic", "pyyaml", "rich"}
+    assert declared()[""] == {"click", "msgpack", "pydantic", "pyyaml", "regex", "rich"}
     assert declared()["statistics"] == {"numpy", "scipy"}
 
 

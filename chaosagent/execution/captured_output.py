@@ -22,7 +22,7 @@ def redactor_of(patterns: tuple[str, ...]) -> Redactor | None:
         patterns: Regular expressions of them.
 
     Raises:
-        UsageError: A pattern is no regular expression.
+        SecretsError: A pattern is no regular expression.
     """
     if patterns and patterns not in _redactors:
         _redactors[patterns] = Redactor(patterns)

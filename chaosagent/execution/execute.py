@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 
 from chaosagent.canonical import Plain, pack
 from chaosagent.contracts.contract import Contract, Nominal, Setting, end_of
-from chaosagent.errors import PluginError, StoredDataError, StudyError, TargetError, UsageError
+from chaosagent.errors import PluginError, SecretsError, StoredDataError, StudyError, TargetError, UsageError
 from chaosagent.event_loop.real_time_loop import RealTimeLoop
 from chaosagent.event_loop.virtual_time import Deadlock, Livelock, TimeLimitReached, VirtualLoop, virtual_loop
 from chaosagent.execution.captured_output import redactor_of
@@ -191,7 +191,7 @@ def make_run(
         injector: Injects something else than the schedule.
 
     Raises:
-        UsageError: A secret pattern of the target is no regular expression.
+        SecretsError: A secret pattern of the target is no regular expression.
         PluginError: A contract cannot make its monitor.
     """
     limits, target = experiment.limits, experiment.target
@@ -391,7 +391,7 @@ _ENDINGS = {Deadlock: Ending.DEADLOCK, Livelock: Ending.LIVELOCK, TimeLimitReach
 def _refuse(experiment: Experiment, recorder: Recorder) -> None:
     """Raise what made the run worthless, whether or not the target has swallowed it."""
     refused = recorder.refused
-    if isinstance(refused, StoredDataError | StudyError):  # of a file, not of the target
+    if isinstance(refused, SecretsError | StoredDataError | StudyError):  # of a pattern or a file, not of what it does
         raise refused
     if refused is not None:
         kind = PluginError if isinstance(refused, PluginError) else TargetError

@@ -6,11 +6,12 @@ import importlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from chaosagent.errors import TargetError, UsageError
+from chaosagent.errors import SecretsError, TargetError, UsageError
 from chaosagent.importable import stop_hint
 from chaosagent.registry import Registry
 from chaosagent.targets.references import module_of
 from chaosagent.targets.target import Target
+from chaosagent.trace.redact import Redactor
 
 COMMAND_FILES = (".yaml", ".yml")
 """How files end that describe a target: a command, or recorded conversations."""
@@ -49,9 +50,19 @@ def load_target(reference: str, *, where: str = "", folder: Path | None = None) 
     Raises:
         UnknownNameError: No target has the name; the nearest is offered.
         UsageError: The module, the file or the attribute does not exist, or is no target.
+        SecretsError: The target declares a secret by what is no regular expression.
         MissingExtraError: The module or file imports a package that an extra brings, and it is not installed.
         TargetError: The module or file fails on import.
     """
+    found = _found(reference, where, folder)
+    try:
+        Redactor(found.secrets)
+    except SecretsError as error:
+        raise SecretsError(f"{where}{': ' if where else ''}target {reference!r}: {error}") from error
+    return found
+
+
+def _found(reference: str, where: str, folder: Path | None) -> Target:
     if reference.endswith(COMMAND_FILES):
         reader = importlib.import_module("chaosagent.adapters.target_file")  # adapters stand above this layer
         return _made(reader.load_target_file((folder or Path.cwd()) / reference, where), reference)

@@ -243,8 +243,8 @@ class Target:
         tasks: By id.
         configs: By name; the first is the default.
         objective: Whether an outcome is right, for outcomes that leave `success` open.
-        secrets: Regular expressions of what is redacted before it reaches a step, a record or the terminal. Names of
-            tasks, categories, agents and interfaces are not, nor is what a process of the target prints by itself.
+        secrets: Regular expressions of what is redacted before it reaches a step, a record or the terminal, also where
+            it is encoded; `docs/secrets.md` says how, and what is not redacted.
         description: One line.
         provenance_complete: The links of a run name everything on which it depends whether its outcome is as it should
             be; see `target`.
@@ -321,8 +321,8 @@ def target(
         tasks: The task instances; one task `"default"` without input when there are none.
         configs: The configurations; one named `"default"` when there are none.
         objective: Whether an outcome is right, for outcomes that leave `success` open.
-        secrets: Regular expressions of what is redacted before it reaches a step, a record or the terminal. Names of
-            tasks, categories, agents and interfaces are not, nor is what a process of the target prints by itself.
+        secrets: Regular expressions of what is redacted before it reaches a step, a record or the terminal, also where
+            it is encoded; `docs/secrets.md` says how, and what is not redacted.
         provenance_complete: The calls that the outcome of a run is linked to, `run.link("outcome", "derived_from",
             run.artifact())`, directly or through other artifacts, are enough for it: as long as the same happens to
             them, the outcome is as good, and they are made at the same places, whatever is injected elsewhere. A search

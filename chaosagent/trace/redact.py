@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 from chaosagent.canonical import Plain, pack, unpack
-from chaosagent.errors import UsageError
+from chaosagent.errors import SecretsError
+from chaosagent.trace.readings import readings
 
+if TYPE_CHECKING:
+    import regex
+
+SECONDS_MAX = 5.0
+"""Processor time that a pattern may take in one text: it may backtrack, and the text may come from a stranger."""
 _PLACEHOLDER = re.compile(rb"\[secret [0-9a-f]{8}\]")
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(\n[ \t]*)|(.))|\n\s+")
-_CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
-LEVELS_MAX = 3
-"""How often a text is unescaped in search of secrets: JSON in JSON in JSON."""
 
 
 def has_placeholder(data: bytes) -> bool:
@@ -24,50 +27,42 @@ def has_placeholder(data: bytes) -> bool:
 class Redactor:
     """Replaces secrets by placeholders; the same secret always gets the same one.
 
-    A secret is also found as JSON, `repr` and YAML write it: with escapes, or its lines indented.
+    A secret is also found as JSON, `repr`, YAML, URLs, HTML and base64 write it; `docs/secrets.md` says what is not.
 
     Args:
-        patterns: Regular expressions; every match in a text is a secret.
+        patterns: Regular expressions; every match in a text is a secret, unless it is empty.
         key: Keys the placeholders, so that they cannot be guessed from a list of candidates.
 
     Raises:
-        UsageError: A pattern is no regular expression.
+        SecretsError: A pattern is no regular expression; or, from any method, it takes longer than `SECONDS_MAX`.
     """
 
     def __init__(self, patterns: Iterable[str], key: bytes = b"chaosagent") -> None:
-        self._patterns = [_compiled(pattern) for pattern in patterns]
+        self._patterns = [_compiled(pattern, number) for number, pattern in enumerate(patterns, 1)]
         self._key = key[:64]
 
     def text(self, value: str) -> str:
         """Return a text without its secrets."""
-        for pattern in self._patterns:
-            value = pattern.sub(self._placeholder, value)
-        return self._without_escaped(value) if self._patterns and _ESCAPE.search(value) else value
-
-    def _without_escaped(self, value: str) -> str:
-        """Return a text without the secrets that stand in it with escapes."""
-        plain, origins = value, list(range(len(value) + 1))
-        secrets: list[tuple[int, int, str]] = []
-        for _ in range(LEVELS_MAX):
-            plain, origins = _unescaped(plain, origins)
-            for match in (one for pattern in self._patterns for one in pattern.finditer(plain)):
-                start, end = origins[match.start()], origins[match.end()]
-                if value[start:end] != match.group():  # else it stands there as it is, and was replaced before
-                    secrets.append((start, end, self._placeholder(match)))
-            if not _ESCAPE.search(plain):
-                break
+        secrets = [(*match.span(), self._placeholder(match)) for match in self._matches(value)]
+        if self._patterns:
+            for reading in readings(value):
+                if matches := list(self._matches(reading.text)):
+                    starts, ends = reading.places
+                    secrets += ((starts[one.start()], ends[one.end() - 1], self._placeholder(one)) for one in matches)
         parts: list[str] = []
         position = 0
-        for start, end, placeholder in sorted(secrets):
+        for start, end, placeholder in sorted(secrets, key=lambda secret: secret[0]):
             if start >= position:
                 parts += (value[position:start], placeholder)
             position = max(position, end)
         return "".join([*parts, value[position:]])
 
     def value(self, value: Plain) -> Plain:
-        """Return plain data without the secrets in its texts."""
+        """Return plain data without the secrets in its texts and bytes."""
         if isinstance(value, str):
             return self.text(value)
+        if isinstance(value, bytes):
+            return self.text(value.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
         if isinstance(value, list | tuple):
             return [self.value(item) for item in value]
         if isinstance(value, dict):
@@ -78,33 +73,28 @@ class Redactor:
         """Return canonical bytes without the secrets in them."""
         return pack(self.value(unpack(data))) if data else data
 
-    def _placeholder(self, match: re.Match[str]) -> str:
-        secret = match.group().encode("utf-8", "surrogatepass")
+    def _matches(self, text: str) -> Iterator[regex.Match[str]]:
+        for number, pattern in enumerate(self._patterns, 1):
+            try:
+                yield from (match for match in pattern.finditer(text, timeout=SECONDS_MAX) if match[0])
+            except TimeoutError as error:
+                raise SecretsError(
+                    f"secrets: pattern {number} took more than {SECONDS_MAX:g} s of processor time in a text of "
+                    f"{len(text):,} characters, as it can match the same characters in many ways. Repeat nothing that "
+                    "repeats itself: a+ instead of (a+)+; and limit what may be long: {1,100} instead of +."
+                ) from error
+
+    def _placeholder(self, match: regex.Match[str]) -> str:
+        secret = match[0].encode("utf-8", "surrogatepass")
         return f"[secret {blake2b(secret, digest_size=4, key=self._key).hexdigest()}]"
 
 
-def _unescaped(text: str, origins: list[int]) -> tuple[str, list[int]]:
-    """Return a text with its escapes resolved, and where each of its characters, and its end, comes from.
+def _compiled(pattern: str, number: int) -> regex.Pattern[str]:
+    """Compile a pattern; messages give its number, as it may be a secret itself."""
+    import regex  # its searches end after a time, those of `re` do not; few targets have secrets
 
-    Args:
-        text: To be resolved.
-        origins: The same of it.
-    """
-    parts: list[str] = []
-    places: list[int] = []
-    position = 0
-    for match in _ESCAPE.finditer(text):
-        four, two, folded, one = match.groups()
-        code = four or two
-        meant = chr(int(code, 16)) if code else "" if folded else _CONTROLS.get(one, one) if one else "\n"
-        parts += (text[position : match.start()], meant)
-        places += origins[position : match.start()] + [origins[match.start()]] * len(meant)
-        position = match.end()
-    return "".join([*parts, text[position:]]), places + origins[position:]
-
-
-def _compiled(pattern: str) -> re.Pattern[str]:
     try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise UsageError(f"secrets: {pattern!r} is no regular expression: {error}. Correct it.") from error
+        re.compile(pattern)  # what only the other knows, such as \p{L}, is refused
+        return regex.compile(pattern)
+    except (re.error, regex.error, TypeError, RecursionError, OverflowError) as error:
+        raise SecretsError(f"secrets: pattern {number} is no regular expression: {error}. Correct it.") from error

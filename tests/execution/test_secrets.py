@@ -1,5 +1,6 @@
 """Secrets: nothing that is stored holds one, while monitors and the target see the real values."""
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ from chaosagent.contracts.templates.no_extra_effects import NoExtraEffects
 from chaosagent.contracts.templates.no_leak import NoLeak
 from chaosagent.contracts.templates.promises_kept import PromisesKept
 from chaosagent.effects.rule import effect
-from chaosagent.errors import UsageError
+from chaosagent.errors import SecretsError
 from chaosagent.execution.execute import Execution, Experiment, execute
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.governance.mediator import PolicyMediator, Ruling
@@ -103,6 +104,23 @@ def test_the_message_of_a_crash_holds_no_secret(play: Play) -> None:
     assert found.trace.ending_detail.startswith("LookupError: wrong key [secret ")
 
 
+@pytest.mark.parametrize("answer", ["late", "message"])
+def test_a_pattern_that_backtracks_without_end_ends_the_run_whatever_the_target_catches(
+    play: Play, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    monkeypatch.setattr("chaosagent.trace.redact.SECONDS_MAX", 0.05)
+    text = "ab" * 40 + "!"
+
+    async def agent(run: Any) -> Outcome:
+        vault = run.service("vault", {"late": lambda: text, "message": lambda: ""}, read_only=True)
+        with contextlib.suppress(Exception):
+            await vault(answer)
+        return Outcome(text if answer == "message" else "", success=True)
+
+    with pytest.raises(SecretsError, match="secrets: pattern 1 took more than"):
+        play(agent, secrets=["((a|b|ab)+)+$"])
+
+
 def test_a_pattern_that_is_no_regular_expression_is_refused(play: Play) -> None:
-    with pytest.raises(UsageError, match=r"secrets: '\(' is no regular expression"):
+    with pytest.raises(SecretsError, match="secrets: pattern 1 is no regular expression"):
         play(careless, secrets=["("])

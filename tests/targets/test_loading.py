@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from chaosagent.errors import MissingExtraError, TargetError, UnknownNameError, UsageError
+from chaosagent.errors import MissingExtraError, SecretsError, TargetError, UnknownNameError, UsageError
 from chaosagent.targets.loading import TARGETS, DeferredTarget, known_targets, load_target
 
 AGENT = """
@@ -142,3 +142,10 @@ def test_a_package_that_no_extra_brings_is_told_as_it_was(
         TargetError, match=rf"desk\.py fails on import: ModuleNotFoundError: No module named '{module}'"
     ):
         load_target("desk.py:desk", folder=tmp_path)
+
+
+def test_a_secret_that_is_no_regular_expression_is_refused_where_the_target_is_named(tmp_path: Path) -> None:
+    (tmp_path / "desk.py").write_text(AGENT.replace("@chaosagent.target", '@chaosagent.target(secrets=["hunter2("])'))
+
+    with pytest.raises(SecretsError, match=r"^study\.yaml:1: target 'desk\.py:agent': secrets: pattern 1 is no reg"):
+        load_target("desk.py:agent", where="study.yaml:1", folder=tmp_path)

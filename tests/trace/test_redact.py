@@ -1,8 +1,12 @@
 """Secrets are replaced by placeholders: the same secret by the same one, in every text of plain data."""
 
+import html
 import json
 import re
+from base64 import b64encode, encodebytes, urlsafe_b64encode
+from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import pytest
 import yaml
@@ -10,24 +14,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaosagent.canonical import pack, unpack
-from chaosagent.errors import UsageError
+from chaosagent.errors import SecretsError
+from chaosagent.trace.readings import readings
 from chaosagent.trace.redact import Redactor
 
 KEY = "-----BEGIN KEY-----\nfirst\nsecond\n-----END KEY-----"
+PASSWORD = "p%40ss&amp;\"w\\nö+rd'<1>/=="
 PLACEHOLDER = r"\[secret [0-9a-f]{8}\]"
 
 
 def test_secrets_are_replaced_in_texts_keys_and_lists() -> None:
     redactor = Redactor([r"sk-\d+", "hunter2"])
 
-    found: Any = redactor.value({"sk-1": ["a sk-2 b", {"password": "hunter2"}], "n": 5, "b": b"sk-3"})
+    found: Any = redactor.value({"sk-1": ["a sk-2 b", {"password": "hunter2"}], "n": 5, "b": b"\xffsk-3", "c": b"\xff"})
 
     assert isinstance(found, dict)
     (key, (text, inside)), *others = found.items()
     assert re.fullmatch(PLACEHOLDER, key)
     assert re.fullmatch(rf"a {PLACEHOLDER} b", text)
     assert re.fullmatch(PLACEHOLDER, inside["password"])
-    assert others == [("n", 5), ("b", b"sk-3")]
+    assert others == [("n", 5), ("b", b"\xff" + redactor.text("sk-3").encode()), ("c", b"\xff")]
 
 
 def test_the_same_secret_has_the_same_placeholder_and_another_one_another() -> None:
@@ -62,24 +68,62 @@ def test_patterns_may_have_flags_groups_and_back_references_of_their_own() -> No
     assert re.fullmatch(rf"{PLACEHOLDER} {PLACEHOLDER} {PLACEHOLDER}", redactor.text("sk-1 aa bc"))
 
 
+@pytest.mark.parametrize("secret", [KEY, PASSWORD])
 @pytest.mark.parametrize(
-    "written",
+    "write",
     [
-        json.dumps({"key": KEY}),
-        json.dumps([json.dumps(KEY), KEY]),
-        repr((KEY, "other")),
-        yaml.safe_dump({"key": KEY}),
-        "key: |\n  " + KEY.replace("\n", "\n  "),
+        lambda secret: json.dumps({"key": secret}),
+        lambda secret: json.dumps([json.dumps(secret), secret]),
+        lambda secret: repr((secret, "other")),
+        lambda secret: yaml.safe_dump({"key": secret}),
+        lambda secret: "key: |\n  " + secret.replace("\n", "\n  "),
+        lambda secret: "https://shop.example/?key=" + quote(secret, safe=""),
+        lambda secret: urlencode({"a b": "c", "next": "/?" + urlencode({"key": secret})}),
+        lambda secret: "".join(f"%{byte:02x}" for byte in secret.encode()),
+        lambda secret: quote(json.dumps({"key": secret})),
+        lambda secret: f"<p title='{html.escape(secret)}'>",
+        lambda secret: html.escape(json.dumps({"key": secret})),
+        lambda secret: "".join(f"&#{ord(character)};" for character in secret),
+        lambda secret: "Basic " + b64encode(f"user:{secret}".encode()).decode(),
+        lambda secret: quote(urlsafe_b64encode(secret.encode()), safe=""),
+        lambda secret: urlsafe_b64encode(secret.encode()).decode().rstrip("="),
+        lambda secret: encodebytes(json.dumps({"a": "b" * 90, "key": secret}).encode()).decode(),
+        lambda secret: yaml.safe_dump({"key": encodebytes((secret * 3).encode()).decode()}),
     ],
 )
-def test_a_secret_of_several_lines_is_found_as_json_repr_and_yaml_write_it(written: str) -> None:
-    redactor = Redactor([re.escape(KEY)])
+def test_a_secret_is_found_as_other_formats_write_it(write: Callable[[str], str], secret: str) -> None:
+    redactor = Redactor([re.escape(secret)])
+    written = write(secret)
 
     found = redactor.text(written)
 
-    assert "second" not in found
-    assert redactor.text(KEY) in found
+    assert "[secret " in found
+    assert b64encode(secret.encode()).decode()[4:-8] not in found.replace("\n", "")
+    assert not any(part in found for part in secret.split("\n") if len(part) > 3)
     assert redactor.text(found) == found
+    assert redactor.text(f"a {written}, b") == f"a {found}, b"
+
+
+@given(st.text(st.sampled_from('ab%4&;\\nu+ \n="é\ud800'), max_size=30), st.binary(max_size=30))
+def test_every_reading_is_of_a_part_of_the_text(text: str, data: bytes) -> None:
+    text += b64encode(data).decode() + text
+    for reading in readings(text):
+        spans = list(zip(*reading.places, strict=True))
+        assert len(spans) == len(reading.text)
+        assert all(0 <= start < end <= len(text) for start, end in spans)
+        assert spans == sorted(spans)
+
+
+def test_no_empty_match_is_a_secret() -> None:
+    assert Redactor(["", "x*"]).text("axb") == Redactor(["x"]).text("axb")
+
+
+def test_a_pattern_that_backtracks_without_end_is_named_and_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chaosagent.trace.redact.SECONDS_MAX", 0.05)
+    redactor = Redactor(["sk", "((a|b|ab)+)+$"])
+
+    with pytest.raises(SecretsError, match=r"secrets: pattern 2 took more than 0.05 s of processor time .* 81 char"):
+        redactor.text("ab" * 40 + "!")
 
 
 def test_what_was_replaced_is_not_replaced_again_for_its_escapes() -> None:
@@ -91,5 +135,5 @@ def test_no_patterns_mean_no_secrets() -> None:
 
 
 def test_a_pattern_that_is_no_regular_expression_is_refused() -> None:
-    with pytest.raises(UsageError, match=r"secrets: '\(' is no regular expression: .*\. Correct it\."):
-        Redactor(["("])
+    with pytest.raises(SecretsError, match=r"secrets: pattern 2 is no regular expression: missing .*\. Correct it\."):
+        Redactor(["a", "hunter2("])
