@@ -363,6 +363,41 @@ def test_an_interrupted_study_tells_how_many_runs_of_an_earlier_session_it_did_n
     assert part.executions + part.unused_earlier == whole.executions
 
 
+@pytest.mark.slow
+def test_what_an_interrupt_leaves_no_time_to_show_is_shown_after_the_resume(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    doing = replace(plan(), seeds=(0, 1), budget=2.2)
+    whole, interrupt_at = Study(doing, InlineExecutor(bench())).run(), 200
+
+    def part(store: StudyStore, *, show_seconds: float) -> StudyResult:
+        with monkeypatch.context() as patch:
+            patch.setattr("chaosagent.study.loop.deadline.SHOW_SECONDS", show_seconds)
+            earlier, sinks = store.earlier(), [store, Impatient(interrupt_at)]
+            result = Study(doing, InlineExecutor(bench()), sinks=sinks, earlier=earlier).run()
+        store.close()
+        return result
+
+    def shown() -> int:
+        with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as database:
+            return int(database.execute("SELECT count(*) FROM counterexample").fetchone()[0])
+
+    first = part(StudyStore.create(tmp_path, doing, ""), show_seconds=60.0)
+    of_first = shown()
+    second = part(StudyStore.resume(tmp_path, doing), show_seconds=-1.0)
+
+    unshown = sum(search.unshown for search in second.searches)
+    assert unshown > 1
+    assert of_first == len(first.counterexamples) == len(second.counterexamples) + unshown
+    assert shown() == of_first  # the second session came no further
+
+    store = StudyStore.resume(tmp_path, doing)
+    resumed = Study(doing, InlineExecutor(bench()), sinks=[store], earlier=store.earlier()).run()
+    store.close(resumed.digest)
+    assert essence(resumed) == essence(whole)
+    assert not any(search.unshown for search in resumed.searches)
+
+
 class OneLong(InlineExecutor):
     """Keeps one run back until nothing else can be done, and then until it is let go."""
 

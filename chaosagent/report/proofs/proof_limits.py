@@ -64,7 +64,7 @@ def report_unfinished(page: Page, plan: Plan, result: StudyResult, unfinished: S
     if unshown:
         page.gap().line(
             notice(f"{quantity(unshown, 'violation').capitalize()} not listed: "),
-            "the time was over before a second run could show what happened. Give the same command with "
+            "there was no time for a second run, which would show what happened. Give the same command with "
             f"--resume{more_time(plan, result)}.",
         )
     # An interrupt may have come after the searches, while their runs were repeated.

@@ -20,7 +20,8 @@ RESERVE_SECONDS, RESERVE_SECONDS_EACH = 6.0, 1.5
 GRACE_SECONDS = 0.5
 """How long after its end the search is interrupted, and how long any interrupt leaves what runs to end by itself."""
 FINISH_SECONDS, SHOW_SECONDS = 0.5, 2.5
-"""How long after the limit no run is minimised or repeated any more, and how long until no violation is shown."""
+"""How long after the limit, or an interrupt, no run is minimised or repeated any more, and how long until no violation
+is shown."""
 AGAIN_SECONDS = 1.0
 """How long after an alarm it rings again, for a target that catches what ends it."""
 ALARM_SECONDS_MAX = 1e8
@@ -68,11 +69,16 @@ class Deadline:
         """Whether the time for searching is over."""
         return monotonic() > self.search_end
 
+    def move_to_now(self) -> None:
+        """End the study now, as it was interrupted; what was found is shown as after a limit of time."""
+        now = monotonic()
+        self._moment, self.search_end = min(self._moment, now), min(self.search_end, now)
+
     @contextmanager
     def alarmed(self) -> Iterator[None]:
         """Let alarms ring in this context, in the main thread of systems with timers; elsewhere none ever rings."""
         on_main = threading.current_thread() is threading.main_thread()
-        if math.isinf(self._moment) or not on_main or not hasattr(signal, "setitimer"):
+        if self._is_heard or math.isinf(self._moment) or not on_main or not hasattr(signal, "setitimer"):
             yield
             return
         handler, timer = signal.signal(signal.SIGALRM, self._ring), signal.getitimer(signal.ITIMER_REAL)

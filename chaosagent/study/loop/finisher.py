@@ -45,8 +45,7 @@ class Finisher:
 
     Attributes:
         costs: Of the counterexamples so far.
-        interrupted: The study was: nothing is minimised or repeated any more.
-        is_late: It was by the limit of time: soon nothing is shown any more.
+        interrupted: The study was: nothing is minimised or repeated any more, and soon nothing is shown.
         nature: Whether the target is deterministic.
     """
 
@@ -65,7 +64,7 @@ class Finisher:
         self._repeats, self._cold_repeats = Repeats(evaluator), cold_repeats
         self._deadline, self._sink = deadline, sink
         self.costs: list[float] = []
-        self.interrupted = self.is_late = False
+        self.interrupted = False
         self.nature = DETERMINISTIC
 
     def repeat(self, groups: Sequence[Sequence[Search]]) -> None:
@@ -139,7 +138,7 @@ class Finisher:
 
     def _shown(self, search: Search, violations: Sequence[Evaluation]) -> tuple[Counterexample, ...]:
         """Return counterexamples of violations, without those that fresh runs have not repeated."""
-        if not self.is_late:
+        if not self.interrupted:
             return tuple(filter(None, (self._counterexample(search, violation) for violation in violations)))
         shown = []
         for violation in violations:

@@ -94,6 +94,10 @@ class Reporter:
     def report_repeats(self, made: int, total: int) -> None:
         """Tell how many faulty runs were repeated in processes of their own, and of how many."""
         self.progress.repeats = (made, total) if made < total else None
+        self.report_time()
+
+    def report_time(self) -> None:
+        """Tell how much time has passed; the counts are those of the last report."""
         self.progress.seconds = monotonic() - self._started
         self._tell(self.progress)
 

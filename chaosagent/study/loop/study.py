@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from chaosagent.canonical import DIGEST_BYTES
@@ -25,6 +25,7 @@ from chaosagent.study.loop.deadline import TimeIsUp, deadline_of
 from chaosagent.study.loop.finished_tasks import FinishedTasks, costs_of, with_doors
 from chaosagent.study.loop.finisher import Finisher
 from chaosagent.study.loop.gc_pause import rare_full_collections
+from chaosagent.study.loop.remarks import remarks_of
 from chaosagent.study.loop.reporter import Reporter, Work
 from chaosagent.study.loop.resume_state import NOTHING_EARLIER, ResumeState
 from chaosagent.study.loop.search import Search
@@ -79,7 +80,8 @@ class Study:
         self._tallies: defaultdict[str, TaskTally] = defaultdict(TaskTally)
         self._checked, self._started = set[TaskSeed](), monotonic() - earlier.seconds
         self._reporter = Reporter(self._sinks.progress, earlier.counts, self._started)
-        self._stopped, self._deadline = False, deadline_of(plan, self._started)
+        self._stopped = self._is_late = False
+        self._deadline = deadline_of(plan, self._started)
         self._afresh = TraceRerunner(plan, self._workbench, self._evaluator)
         self._cold_repeats = ColdRepeats(
             self._evaluator,
@@ -105,7 +107,8 @@ class Study:
     def run(self) -> StudyResult:
         """Search until every search has ended or a limit is reached.
 
-        An interrupt (Ctrl-C) ends open searches: what they found is reported, not minimised. Limits: see `Deadline`.
+        An interrupt (Ctrl-C) ends open searches: what they found is reported, not minimised, and counted only where
+        that takes more than some seconds. A second one is passed on. Limits: see `Deadline`.
 
         Raises:
             StudyError: The target is not deterministic, or more than the declared share of runs ended as errors.
@@ -127,13 +130,9 @@ class Study:
             self._deadline.silence()
         except KeyboardInterrupt as interrupt:
             self._deadline.silence()
-            self._finisher.is_late = isinstance(interrupt, TimeIsUp)
-            self._stop_at_once()
-            for group in self._unfinished():
-                share_contradictions(group.searches)
-                self._results[group.at] = self._finisher.finish(group.searches)
+            self._is_late = isinstance(interrupt, TimeIsUp)
+            self._finish_at_once()
             results = self._results_in_order()
-            self._report(at_once=True)  # so that `status` counts the trials since the last report
         except SearcherError:
             self._stop_at_once()
             for group in self._unfinished():
@@ -153,11 +152,24 @@ class Study:
             seconds=monotonic() - self._started,
             cold_repeats=self._cold_repeats.runs + sum(tally.cold_repeats for tally in over),
             cold_seconds=self._cold_repeats.seconds + sum(tally.cold_seconds for tally in over),
-            interrupted=self._finisher.interrupted and not self._finisher.is_late,
-            out_of_time=self._finisher.is_late,
+            interrupted=self._finisher.interrupted and not self._is_late,
+            out_of_time=self._is_late,
             nature=self._finisher.nature,
             unlike=advise(self._evaluator.diverged, self._plan.target),
         )
+
+    def _finish_at_once(self) -> None:
+        """Show what open searches found, as long as there is time for that."""
+        self._stop_at_once()
+        self._report(doing="running once more what was found; another Ctrl-C ends at once", at_once=True)
+        if not self._is_late:
+            self._deadline.move_to_now()
+        with self._deadline.alarmed():
+            for group in self._unfinished():
+                share_contradictions(group.searches)
+                self._results[group.at] = self._finisher.finish(group.searches)
+        self._reporter.progress.doing = ""
+        self._reporter.report_time()
 
     def _stop_at_once(self) -> None:
         """Have nothing run any more but what shows what was found."""
@@ -223,19 +235,9 @@ class Study:
         self._evaluator.answering = self._afresh.answering = nature.answering
         self._reporter.progress.stochastic = nature.stochastic
         self._sinks.examined(nature)
-        self._remark(dict.fromkeys(at.task_id for at in places))
-
-    def _remark(self, task_ids: Iterable[str]) -> None:
-        """Tell what the runs without injections show of likely mistakes: a search may take hours."""
-        bench, remarks = self._workbench, dict[str, list[str]]()
-        if bench.interfaces:  # without any, the target calls no door, which is reported by itself
-            unmatched = self._plan.space.unmatched_among(bench.interfaces, bench.agents)
-            remarks.update((one.advice, []) for one in unmatched)  # one entry may stand for many operators
-        for task_id in task_ids:
-            for text in bench.remarks_on(task_id):
-                remarks.setdefault(text, []).append(task_id)
+        remarks = remarks_of(self._workbench, self._plan.space, dict.fromkeys(at.task_id for at in places))
         if remarks:
-            self._sinks.remarked([_of_tasks(ids) + text for text, ids in remarks.items()])
+            self._sinks.remarked(remarks)
 
     def _make_groups(self) -> list[SearchGroup]:
         """Return the searches by task and seed; soft contracts are checked in every run, but not searched."""
@@ -390,11 +392,3 @@ class Study:
         left = len(self._groups) - len(self._checked)
         work = Work(self._tallies.values(), self._errors, active, broken, self._finisher.costs, left)
         self._reporter.report(work, self._levels, doing=doing)
-
-
-def _of_tasks(task_ids: Sequence[str]) -> str:
-    """Return which tasks a remark is of, as the beginning of it; empty where it is of none."""
-    if not task_ids:
-        return ""
-    more = f" and {len(task_ids) - 1} more" if len(task_ids) > 1 else ""
-    return f"task {task_ids[0]!r}{more}: "

@@ -268,10 +268,16 @@ class StudyStore(Sink):
         self._insert("IGNORE", "trial", trial_row(search, contract, trial, self._execution(at, trial.evaluation)))
 
     def search_over(self, result: SearchResult) -> None:
-        """Keep how one search ended, unless an earlier session came further before this one was interrupted."""
+        """Keep how one search ended, unless an earlier session came further before this one was interrupted.
+
+        It also came further when it had the time to show more violations.
+        """
         where = (result.task_id, str(result.seed), result.contract)
         query = "SELECT 1 FROM search WHERE task = ? AND seed = ? AND contract = ? AND trials > ?"
         if self._execute(query, (*where, result.trials)).fetchone() is not None:
+            return
+        query = "SELECT count(*) FROM counterexample WHERE task = ? AND seed = ? AND contract = ?"
+        if result.unshown and self._execute(query, where).fetchone()[0] > len(result.counterexamples):
             return
         self._insert("REPLACE", "search", search_row(result))
         self._execute("DELETE FROM counterexample WHERE task = ? AND seed = ? AND contract = ?", where)

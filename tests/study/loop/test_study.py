@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
+import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -332,6 +333,49 @@ def test_what_there_was_no_time_to_show_is_counted_and_is_no_counterexample(monk
     assert not result.counterexamples
     assert search_for(result, "at-most-once").unshown == 1
     assert not search_for(result, "at-most-once").certificate.safe
+
+
+class InterruptedAfter(InlineExecutor):
+    """Interrupts the study, as Ctrl-C does, in place of a run."""
+
+    def __init__(self, workbench: Workbench, after: int) -> None:
+        super().__init__(workbench)
+        self.left = after
+
+    def next_finished(self) -> Finished:
+        self.left -= 1
+        if self.left < 0:
+            raise KeyboardInterrupt
+        return super().next_finished()
+
+
+def test_an_interrupt_does_not_wait_for_a_violation_to_be_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_of(target_of(TWICE))
+    study = Study(plan, InterruptedAfter(bench_of(plan), 40))
+    monkeypatch.setattr("chaosagent.study.loop.deadline.SHOW_SECONDS", 0.05)
+    monkeypatch.setattr(study._afresh, "show", lambda *_: threading.Event().wait())
+    alarm = signal.getsignal(signal.SIGALRM)
+
+    result = study.run()
+
+    assert result.interrupted
+    assert not result.out_of_time
+    assert not result.counterexamples
+    assert search_for(result, "at-most-once").unshown == 1
+    assert not search_for(result, "at-most-once").certificate.safe
+    assert signal.getsignal(signal.SIGALRM) is alarm
+
+
+def test_a_second_interrupt_ends_a_study_without_its_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted_again(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    plan = plan_of(target_of(TWICE))
+    study = Study(plan, InterruptedAfter(bench_of(plan), 40))
+    monkeypatch.setattr(study._afresh, "show", interrupted_again)
+
+    with pytest.raises(KeyboardInterrupt):
+        study.run()
 
 
 def test_a_searcher_that_waits_for_nothing_ends_the_study() -> None:
