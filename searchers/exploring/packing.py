@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 from bisect import bisect_left
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from typing import NamedTuple
@@ -52,17 +52,17 @@ _position = attrgetter("position")
 
 
 class Question(NamedTuple):
-    """What follows on a state; open until a run has shown it.
+    """What follows on a state; open until a run has shown it. There may be dozens for each trial, so each is small.
 
     Attributes:
         cost: Of the cheapest schedule that asks it.
-        edge: The state, and what is injected.
+        acted: What is injected at the state.
         last: What is injected last.
         after: How many of the faults before it the target has noticed, as far as such numbers are told apart.
     """
 
     cost: float
-    edge: Edge
+    acted: frozenset[Injection]
     last: Injection
     after: int
 
@@ -120,7 +120,7 @@ class Packer:
     def __init__(self, states: States, reactions: Reactions) -> None:
         self._states, self._reactions = states, reactions
         self._open: defaultdict[State, list[Question]] = defaultdict(list)
-        self._later: defaultdict[State, deque[_Later]] = defaultdict(deque)
+        self._later: defaultdict[State, list[_Later]] = defaultdict(list)  # a deque takes 700 bytes for one entry
         self._useful: dict[State, list[Question]] = {}  # what was found among those, until it may be something else
         self._values: dict[State | None, float] = {}
         self._worthiest: dict[State, _Worthiest] = {}
@@ -157,12 +157,12 @@ class Packer:
         """Yield the questions of a family at one checkpoint."""
         origin, joined = later.family.origin, self._states.joined
         marks, acts = self._states.course(origin.run)
-        first, state = marks[later.mark]
+        first = marks[later.mark].position
         last = marks[later.mark + 1].position if later.mark + 1 < len(marks) else float("inf")
         acts = tuple([act for act in acts if first < act.position < last])
         for cost, position, injection in later.family.candidates(first, last):
             acted = frozenset([act.injection for act in acts if act.position < position]) if acts else NOTHING
-            yield Question(origin.cost + cost, (state, joined(acted, injection)), injection, later.after)
+            yield Question(origin.cost + cost, joined(acted, injection), injection, later.after)
 
     def told(self, ran: Schedule, bound: float, below: float, *, further: int = 0) -> None:
         """Note that a schedule was run.
@@ -216,11 +216,12 @@ class Packer:
         state: State | None = START
         while state is not None and state not in seen:
             seen.add(state)
+            here = state
             _, question, injections, state = max(
                 self._options(state, chosen.keys(), rng), key=lambda option: option[0], default=(0.0, None, (), None)
             )
             chosen.update((injection.place, injection) for injection in injections)
-            asked += [question.edge] if question is not None else []
+            asked += [(here, question.acted)] if question is not None else []
         if len(asked) < 2:
             return None
         return Pack(schedule(chosen.values()), asked)
@@ -241,8 +242,8 @@ class Packer:
         outlook = self._states.outlook(state)
         questions = self._questions(state)
         for question, worth in zip(questions, self._worths(questions, outlook), strict=True):
-            injections = question.edge[1]
-            if self._asked[question.edge] <= 0 and places.isdisjoint(map(_place, injections)):
+            injections = question.acted
+            if self._asked[state, injections] <= 0 and places.isdisjoint(map(_place, injections)):
                 is_noticed = self._reactions.noticed(question.last) >= 0.5 and outlook.disturbed is not None
                 expected = outlook.disturbed if is_noticed else outlook.undisturbed
                 yield (worth, rng.random()), question, injections, expected
@@ -264,11 +265,11 @@ class Packer:
         number = 0
         while len(useful) < QUESTIONS_MAX:
             while number == len(found) and later:
-                found += self._unfold(later.popleft())
+                found += self._unfold(later.pop(0))
             if number == len(found):
                 break
             one = found[number]
-            if one.edge[1] in known:
+            if one.acted in known:
                 answered.append(number)
             elif one.cost < below:
                 useful.append(one)

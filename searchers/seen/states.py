@@ -27,6 +27,9 @@ Edge: TypeAlias = tuple[State, frozenset[Injection]]
 KNOWN_MAX = 20_000
 """Of how many stretches the crossings are remembered; then they are looked at anew."""
 
+COURSES_MAX = 4_096
+"""Of how many runs the courses are remembered; then they are made anew."""
+
 TOLD_BY_STATE = frozenset({Ending.FINISHED, Ending.CRASHED})
 """Endings that follow from the state; a limit also depends on how much was used up before."""
 
@@ -198,6 +201,8 @@ class States:
             for position, common, monitors in evaluation.fingerprints:
                 state = (common, monitors[monitor])
                 marks.append(Mark(position, shared(state, state)))  # most runs come through the states of others
+            if len(self._courses) >= COURSES_MAX:
+                self._courses.clear()
             known = self._courses[evaluation.schedule] = Course(tuple(marks), evaluation.acts)
         return known
 
