@@ -265,6 +265,24 @@ def test_a_state_reached_in_two_ways_hides_no_minimal_counterexample(make: Calla
         assert len(found) == 2
 
 
+@pytest.mark.parametrize("make", MAKERS)
+def test_of_how_many_runs_courses_are_remembered_changes_nothing_that_is_asked(
+    make: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = Space([Choices("service.lost_response", {"when": ("after", "before")})])
+    bench = Bench(flags, [parse_contract("objective")], space)
+
+    def asked() -> list[Schedule]:
+        searcher = make(bench.problem("objective", 2.4, all_minimal=True))
+        return [one.schedule for one in told_of(searcher, bench, 1)]
+
+    with_room = asked()
+    monkeypatch.setattr(module, "COURSES_MAX", 1)
+
+    assert asked() == with_room
+    assert len(with_room) > 5
+
+
 def told_of(searcher: Searcher, bench: Bench, lookahead: int) -> list[Evaluation]:
     """Drive a searcher to its end, and return what it was told."""
     told: list[Evaluation] = []
