@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
+from chaosagent.api.result import StudyResult
+from chaosagent.api.rows import Certificate
 from chaosagent.api.running_loop import outside_running_loop
 from chaosagent.api.search_study import search as search_study
 from chaosagent.api.study import Study, file_of
@@ -24,6 +26,7 @@ from chaosagent.replays.record import Named, ReplayRecord, record_of_run
 from chaosagent.replays.store import write_record
 from chaosagent.replays.today import is_broken
 from chaosagent.searchers.random import RandomSearcher
+from chaosagent.study.loop.build_certificate import is_injectable
 from chaosagent.study.plan import Plan
 from chaosagent.study.searcher import Problem
 from chaosagent.studyfile.plan import plan_of
@@ -41,7 +44,7 @@ WAYS = ("schedules", "random", "search")
 def run_target_test(item: pytest.Function, marker: pytest.Mark) -> None:
     """Call a test, which returns a target, run that as its marker says, and fail with what breaks it."""
     found: dict[str, ReplayRecord] = {}
-    wrong = ""
+    wrong = []
     try:
         asked = _Asked.of(marker)
         target = _returned_by(item)
@@ -51,11 +54,11 @@ def run_target_test(item: pytest.Function, marker: pytest.Mark) -> None:
                 if known is None or record.cost < known.cost:
                     found[record.contract] = record
     except ChaosAgentError as error:
-        wrong = str(error)
-    if wrong:
-        pytest.fail(wrong, pytrace=False)
-    if found:
-        pytest.fail("\n\n".join(_kept(item, record) for record in found.values()), pytrace=False)
+        wrong = [str(error)]
+    cheapest_first = sorted(found.values(), key=lambda record: (record.cost, record.contract))
+    told = [*(_kept(item, record) for record in cheapest_first), *wrong]
+    if told:
+        pytest.fail("\n\n".join(told), pytrace=False)
 
 
 def _returned_by(item: pytest.Function) -> Target | str:
@@ -125,20 +128,35 @@ class _Asked:
             raise UsageError(f"chaosagent(): {PLACE.sub('', str(error))}") from None
 
     def found(self, study: Study) -> Iterator[ReplayRecord]:
-        """Yield a record of each violation."""
-        if self.schedules or self.random:
-            every = list(_runs_of(plan_of(file_of(study))))
-            yield from (record for runs in every for record in runs.broken_in(runs.undisturbed.trace, EMPTY))
-            for schedule in [parse(text, "schedules") for text in self.schedules]:
-                traces = [(runs, run_schedule(runs.experiment, schedule).trace) for runs in every]
-                if not any(_lands(schedule, trace) for _, trace in traces):
-                    raise UsageError(_never_reached(schedule, every))
-                yield from (record for runs, trace in traces for record in runs.broken_in(trace, schedule))
-            if self.random:
-                yield from (record for runs in every for record in runs.at_random(self.random))
+        """Yield a record of each violation.
+
+        Raises:
+            UsageError: Something that was asked for tests nothing.
+        """
+        result, searched = None, set[str]()
         if self.search:
-            searched = search_study(replace(study, search={**(study.search or {}), "trials": self.search}))
-            yield from (one.record for one in searched.counterexamples)
+            result = search_study(replace(study, search={**(study.search or {}), "trials": self.search}))
+            searched = {one.contract for one in result.certificates}
+            yield from (one.record for one in result.counterexamples)
+            _refuse_errors(result)
+        plan = plan_of(file_of(study))
+        every = list(_runs_of(plan))
+        checked = searched if not (self.schedules or self.random) else {contract.id for contract in plan.contracts}
+        for runs in every:
+            broken = [one for one in runs.broken_in(runs.undisturbed.trace, EMPTY) if one.contract in checked]
+            yield from broken
+            if result is not None:
+                runs.refuse_broken_before(result, [one.contract for one in broken])
+        for schedule in [parse(text, "schedules") for text in self.schedules]:
+            traces = [(runs, run_schedule(runs.experiment, schedule).trace) for runs in every]
+            if not any(_lands(schedule, trace) for _, trace in traces):
+                raise UsageError(_never_reached(schedule, every))
+            yield from (record for runs, trace in traces for record in runs.broken_in(trace, schedule))
+        if result is not None:
+            for runs in every:
+                runs.refuse_idle_search(result)
+        if self.random:
+            yield from (record for runs in every for record in runs.at_random(self.random))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +185,47 @@ class _Runs:
                 searcher.tell(execution.evaluation)
                 made += 1
         if not made:
-            raise UsageError(f"chaosagent(random=...): nothing can be injected up to a budget of {plan.budget:g}.")
+            raise self._idle("random", "can be")
+
+    def refuse_broken_before(self, result: StudyResult, seen: Collection[str]) -> None:
+        """Refuse a search whose run without faults broke a contract, where one more such run does not.
+
+        Args:
+            result: Of the search.
+            seen: Contracts that one more run breaks.
+
+        Raises:
+            UsageError: There is such a contract.
+        """
+        for one in self._searches(result):
+            if one.violated_nominally and one.contract not in seen:
+                raise UsageError(
+                    f"{one.contract} breaks in {one.task}, seed {one.seed}, without any fault, though not in each run: "
+                    "the target is not deterministic, so see what `chaosagent doctor` says of it."
+                )
+
+    def refuse_idle_search(self, result: StudyResult) -> None:
+        """Refuse a search that has injected nothing in this task and seed, although it has searched.
+
+        Raises:
+            UsageError: It has tested nothing.
+        """
+        is_searched = any(not one.violated_nominally for one in self._searches(result))
+        at = (self.experiment.task.id, self.experiment.seed)
+        landed = any(trial.landed for trial in result.trials if (trial.task, trial.seed) == at)
+        if is_searched and not landed:
+            raise self._idle("search", "was" if is_injectable(self.undisturbed.evaluation, self.plan) else "can be")
+
+    def _searches(self, result: StudyResult) -> list[Certificate]:
+        at = (self.experiment.task.id, self.experiment.seed)
+        return [one for one in result.certificates if (one.task, one.seed) == at]
+
+    def _idle(self, way: str, word: str) -> UsageError:
+        return UsageError(
+            f"chaosagent({way}=...): nothing {word} injected up to a budget of {self.plan.budget:g} in task "
+            f"{self.experiment.task.id!r}, seed {self.experiment.seed}, so this tests nothing. Check that the target "
+            "calls its doors, allow more, or name other tasks and operators."
+        )
 
     def broken_in(self, trace: Trace, schedule: Schedule) -> Iterator[ReplayRecord]:
         """Yield a record of each contract that a run breaks."""
@@ -176,6 +234,14 @@ class _Runs:
         for contract in plan.contracts:
             if is_broken(trace.verdict(contract.id)):
                 yield record_of_run(self.experiment, self.undisturbed, trace, schedule, contract=contract, named=named)
+
+
+def _refuse_errors(result: StudyResult) -> None:
+    """Refuse a search in which runs could not be made: nobody knows what the target would have done."""
+    errors = [(trial.error, trial.schedule) for trial in result.trials if trial.error]
+    if errors:
+        error, schedule = errors[0]
+        raise UsageError(f"{len(errors)} of {len(result.trials)} runs failed, the first under {schedule}: {error}")
 
 
 def _lands(schedule: Schedule, trace: Trace) -> bool:

@@ -172,6 +172,78 @@ def test_what_breaks_a_target_is_told_and_kept(pytester: pytest.Pytester, folder
     fixed.assert_outcomes(passed=1)
 
 
+UNSOUND = """
+import pytest
+from chaosagent import Outcome, Task, target
+
+
+@target(tasks=[Task("one")])
+async def crashes(task, run):
+    run.service("bank", {"pay": lambda: 1})
+    raise RuntimeError("always")
+
+
+@target(tasks=[Task("one"), Task("two")])
+async def idle(task, run):
+    if task.id == "one":
+        await run.service("bank", {"pay": lambda: 1})("pay")
+    return Outcome("done")
+
+
+@target(tasks=[Task("one")])
+async def odd(task, run):
+    try:
+        await run.service("bank", {"pay": lambda: 1})("pay")
+    except Exception:
+        return 5
+    return Outcome("done")
+
+
+made = []
+
+
+@target(tasks=[Task("one")])
+async def once(task, run):
+    made.append(task)
+    await run.service("bank", {"pay": lambda: 1})("pay")
+    if len(made) == 1:
+        raise RuntimeError("the first time")
+    return Outcome("done")
+"""
+"""Agents that break without faults, or only at first, that nothing can be injected at, and that return what is wrong."""
+
+
+@pytest.mark.parametrize("way", ["search=30", "random=5"])
+def test_a_target_that_no_fault_tests_never_passes(pytester: pytest.Pytester, way: str) -> None:
+    targets = ("crashes", "idle", "odd", "once")
+    marked = (f"@pytest.mark.chaosagent({way})\ndef test_{name}():\n    return {name}\n" for name in targets)
+    pytester.makepyfile("\n\n".join([UNSOUND, *marked]))
+
+    run = pytester.runpytest_inprocess(*PLUGIN)
+
+    run.assert_outcomes(failed=4)
+    run.stdout.fnmatch_lines(
+        [
+            "no-crash breaks in one*",
+            "*RuntimeError: always*",
+            "chaosagent(*=...): nothing can be injected up to a budget of 3 in task 'two', seed 0, *",
+            "*target 'odd' returned int; it must return an Outcome*",
+        ]
+    )
+
+
+@pytest.mark.parametrize(("keys", "word"), [("search=9, operators=['prompt.splice']", "can be"), ("search=1", "was")])
+def test_a_search_that_injects_nothing_fails(pytester: pytest.Pytester, folder: Path, keys: str, word: str) -> None:
+    assert folder.is_dir()
+    marked = f"@pytest.mark.chaosagent({keys})\ndef test_it():\n    return shop\n"
+    pytester.makepyfile(f"import pytest\nfrom agent import shop\n\n{marked}")
+
+    run = pytester.runpytest_inprocess(*PLUGIN)
+
+    run.assert_outcomes(failed=1)
+    run.stdout.fnmatch_lines([f"*nothing {word} injected up to a budget of 3 in task 'late'*"])
+
+
 def test_a_target_runs_within_a_test_also_while_a_loop_is_running(pytester: pytest.Pytester, folder: Path) -> None:
     assert folder.is_dir()
     pytester.makepyfile(
