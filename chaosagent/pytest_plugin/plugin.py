@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Generator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,8 +49,10 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"{MODE} = {config.getini(MODE)!r}: it must be {', '.join(MODES)}.")
     for folder in config.getini(FOLDERS):
         if not (config.rootpath / folder).is_dir():
-            warning = f"{FOLDERS}: {config.rootpath / folder} is no folder. `chaosagent suite` makes one."
-            config.issue_config_time_warning(pytest.PytestConfigWarning(warning), stacklevel=2)
+            raise pytest.UsageError(
+                f"{FOLDERS}: {config.rootpath / folder} is no folder. Make it, as `chaosagent suite` does, or correct "
+                "the setting."
+            )
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> RecordFile | None:
@@ -66,36 +69,51 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> RecordFile
     return RecordFile.from_parent(parent, path=file_path)
 
 
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Let a marked test be run in its own way; whatever other plug-ins do to run a test, they do for each trial."""
-    if not isinstance(item, pytest.Function):
-        return
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Run a marked test in its own way; whatever other plug-ins do to run a test, they do for each trial.
+
+    Markers are read here and no earlier, as hooks and fixtures may add some until now.
+    """
+    own = item.runtest
+    item.runtest = _way_of(item)  # type: ignore[method-assign]
+    try:
+        return (yield)
+    finally:
+        item.runtest = own  # type: ignore[method-assign]
+
+
+def _way_of(item: pytest.Item) -> Callable[[], None]:
+    """Return what runs a test."""
     marker = item.get_closest_marker("chaosagent")
     trials = item.get_closest_marker("chaosagent_trials")
+    if marker is None and trials is None:
+        return item.runtest
     said = _refused(item, marker, trials)
-    if said:
-        item.runtest = partial(pytest.fail, said, pytrace=False)  # type: ignore[method-assign]
-    elif marker is not None:
+    if said or not isinstance(item, pytest.Function):
+        return partial(pytest.fail, said, pytrace=False)
+    if marker is not None:
         from chaosagent.pytest_plugin.target_tests import run_target_test
 
-        item.runtest = partial(run_target_test, item, marker)  # type: ignore[method-assign]
-    elif trials is not None:
-        from chaosagent.pytest_plugin.trials import run_trials
+        return partial(run_target_test, item, marker)
+    from chaosagent.pytest_plugin.trials import run_trials
 
-        item.runtest = partial(run_trials, item, item.runtest, trials)  # type: ignore[method-assign]
+    assert trials is not None, "one of the two markers is there"
+    return partial(run_trials, item, item.runtest, trials)
 
 
-def _refused(item: pytest.Function, marker: pytest.Mark | None, trials: pytest.Mark | None) -> str:
-    """Return why a test cannot be run as it is marked, empty where it can."""
-    if marker is None and trials is None:
-        return ""
+def _refused(item: pytest.Item, marker: pytest.Mark | None, trials: pytest.Mark | None) -> str:
+    """Return why a marked test cannot be run, empty where it can."""
+    name = (marker or trials or item).name
     if marker is not None and trials is not None:
         return "chaosagent and chaosagent_trials do not go together: a target's runs are equal. Leave out one of them."
+    if not isinstance(item, pytest.Function):
+        return f"{item.name} is no test function, so it cannot be marked {name}. Mark functions and methods only."
     unittest = sys.modules.get("unittest")  # whoever defines such a class has imported it
     if unittest is not None and item.cls is not None and issubclass(item.cls, unittest.TestCase):
         return (
             f"{item.name} is a method of a unittest.TestCase, which catches its own failures, so it cannot be marked "
-            f"{(marker or trials or item).name}. Make it a function, or a method of a plain class."
+            f"{name}. Make it a function, or a method of a plain class."
         )
     return ""
 

@@ -132,14 +132,14 @@ def test_a_mode_that_does_not_exist_is_refused(pytester: pytest.Pytester) -> Non
     run.stderr.fnmatch_lines(["*chaosagent_mode = 'fast': it must be schedule, exact, both."])
 
 
-def test_a_folder_of_records_that_is_not_there_is_a_warning(pytester: pytest.Pytester) -> None:
+def test_a_folder_of_records_that_is_not_there_is_refused(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\nchaosagent_replays = nowhere\n")
     pytester.makepyfile("def test_nothing(): pass")
 
     run = pytester.runpytest_inprocess(*PLUGIN)
 
-    run.assert_outcomes(passed=1, warnings=1)
-    run.stdout.fnmatch_lines(["*nowhere is no folder. `chaosagent suite` makes one."])
+    assert run.ret == pytest.ExitCode.USAGE_ERROR
+    run.stderr.fnmatch_lines(["*chaosagent_replays: */nowhere is no folder. Make it, *"])
 
 
 # ---------------------------------------------------------------------- targets
@@ -210,7 +210,7 @@ async def once(task, run):
         raise RuntimeError("the first time")
     return Outcome("done")
 """
-"""Agents that break without faults, or only at first, that nothing can be injected at, and that return what is wrong."""
+"""Agents that break without faults, or only at first, that call nothing, and that return what they must not."""
 
 
 @pytest.mark.parametrize("way", ["search=30", "random=5"])
@@ -242,6 +242,56 @@ def test_a_search_that_injects_nothing_fails(pytester: pytest.Pytester, folder: 
 
     run.assert_outcomes(failed=1)
     run.stdout.fnmatch_lines([f"*nothing {word} injected up to a budget of 3 in task 'late'*"])
+
+
+def test_markers_count_wherever_they_were_added(pytester: pytest.Pytester, folder: Path) -> None:
+    assert folder.is_dir()
+    pytester.makeconftest(
+        f"""
+        import pytest
+
+        @pytest.hookimpl(trylast=True)
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                if item.name in ("test_collected", "test_twice", "test_both", "page.txt"):
+                    item.add_marker(pytest.mark.chaosagent(schedules=[{LOST!r}]))
+                if item.name in ("test_chance", "test_both"):
+                    item.add_marker(pytest.mark.chaosagent_trials(threshold=0.5, trials=20))
+
+        @pytest.fixture
+        def faulty(request):
+            request.node.add_marker(pytest.mark.chaosagent(schedules=[{LOST!r}]))
+
+        @pytest.hookimpl(wrapper=True, tryfirst=True)
+        def pytest_runtest_protocol(item, nextitem):
+            if item.name == "test_twice":  # what plug-ins do that repeat tests
+                from _pytest.runner import runtestprotocol
+                runtestprotocol(item, nextitem=nextitem, log=False)
+                item._initrequest()
+            return (yield)
+        """
+    )
+    pytester.maketxtfile(page=">>> 1\n1\n")
+    pytester.makepyfile(
+        """
+        from agent import shop
+
+        def test_collected(): return shop
+        def test_twice(): return shop
+        def test_fixture(faulty): return shop
+        def test_chance(): assert False, "told"
+        def test_both(): pass
+        """
+    )
+
+    run = pytester.runpytest_inprocess(*PLUGIN, "--doctest-glob=page.txt")
+
+    run.assert_outcomes(failed=6)
+    told = run.stdout.str()
+    assert told.count("\nat-most-once breaks in late") == 3
+    assert "passed in 0 of 7 trials" in told
+    assert "chaosagent and chaosagent_trials do not go together" in told
+    assert "page.txt is no test function, so it cannot be marked chaosagent." in told
 
 
 def test_a_target_runs_within_a_test_also_while_a_loop_is_running(pytester: pytest.Pytester, folder: Path) -> None:
