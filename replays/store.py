@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from chaosagent.errors import RecordError, UsageError
@@ -81,7 +81,7 @@ def find_records(paths: Iterable[Path]) -> list[Path]:
     found: set[Path] = set()
     for path in paths:
         if path.is_dir():
-            below = list(records_below(path))
+            below = records_below(path)
             if not below:
                 raise UsageError(f"{path} has no *{SUFFIX} file. `chaosagent search` writes them to OUT/replays.")
             found.update(below)
@@ -92,8 +92,12 @@ def find_records(paths: Iterable[Path]) -> list[Path]:
     return sorted(found)
 
 
-def records_below(folder: Path) -> Iterator[Path]:
-    """Yield the records below a folder, also those of which only the text file is there; in no order."""
+def records_below(folder: Path) -> list[Path]:
+    """Return the records in a folder and in those below it, hidden and linked ones among them, sorted.
+
+    One of which only the text file is there is among them, too.
+    """
+    found: set[Path] = set()
     walked: set[tuple[int, int]] = set()
     for place, folders, names in os.walk(folder, followlinks=True):
         status = os.stat(place)
@@ -102,7 +106,7 @@ def records_below(folder: Path) -> Iterator[Path]:
             continue
         walked.add((status.st_dev, status.st_ino))
         folders[:] = [name for name in folders if not name.endswith(DRAFT_SUFFIX)]
-        ends = {
-            name.removesuffix(suffix) for suffix in (SUFFIX, REVIEW_SUFFIX) for name in names if name.endswith(suffix)
-        }
-        yield from (Path(place, f"{name}{SUFFIX}") for name in ends)
+        kinds = (SUFFIX, REVIEW_SUFFIX)
+        stems = {name.removesuffix(kind) for kind in kinds for name in names if name.endswith(kind)}
+        found.update(Path(place, f"{stem}{SUFFIX}") for stem in stems)
+    return sorted(found)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Generator
+from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +21,7 @@ FOLDERS, MODE, OUT = "chaosagent_replays", "chaosagent_mode", "chaosagent_out"
 MODES = ("schedule", "exact", "both")
 RECORD_TESTS = "chaosagent.pytest_plugin.record_tests"
 CAPTURED_OUTPUT = "chaosagent.execution.captured_output"
+RECORDS = pytest.StashKey[dict[Path, frozenset[Path]]]()
 MARKERS = {
     "chaosagent(schedules=[...], random=N, search=N, **study)": "the test returns a target, which is run under these "
     "schedules, under N random ones, or in a search of at most N trials for each contract; other arguments are those "
@@ -57,16 +60,55 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> RecordFile | None:
     """Collect the records that are named, and those in folders that are named or configured."""
+    session = parent.session
     if file_path.suffix != SUFFIX:
         return None
-    config = parent.config
-    named = (parent.session.isinitpath(file_path), parent.session.isinitpath(file_path.parent))
-    folders = [(config.rootpath / folder).resolve() for folder in config.getini(FOLDERS)]
-    if not any(named) and not any(folder in file_path.resolve().parents for folder in folders):
+    named = session.isinitpath(file_path) or session.isinitpath(file_path.parent)
+    if not named and not any(file_path in _records_below(one, session) for one in _folders_of(file_path, session)):
         return None
     from chaosagent.pytest_plugin.record_tests import RecordFile
 
     return RecordFile.from_parent(parent, path=file_path)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> Generator[None, bool | None, bool | None]:
+    """Search such folders as `.new` and `build` too, where `chaosagent replay` finds records in them."""
+    ignored = yield
+    session = config.pluginmanager.get_plugin("session")
+    patterns = config.getini("norecursedirs")
+    if not ignored or session is None or not any(fnmatch(collection_path.name, pattern) for pattern in patterns):
+        return ignored
+    left_out = [*(config.getoption("ignore") or ()), *(config.getoption("ignore_glob") or ())]
+    if any(fnmatch(str(collection_path), os.path.abspath(given)) for given in left_out):
+        return ignored
+    folders = _folders_of(collection_path, session)
+    return not any(collection_path in path.parents for folder in folders for path in _records_below(folder, session))
+
+
+def _folders_of(path: Path, session: pytest.Session) -> list[Path]:
+    """Return the folders of records in which a path lies.
+
+    They are configured, or were named and hold a record, or no Python: other folders that are named hold tests first.
+    """
+    config = session.config
+    configured = [(config.rootpath / folder).resolve() for folder in config.getini(FOLDERS)]
+    return [
+        folder
+        for folder in path.parents
+        if (configured and folder.resolve() in configured)
+        or (session.isinitpath(folder) and (any(folder.glob(f"*{SUFFIX}")) or not any(folder.rglob("*.py"))))
+    ]
+
+
+def _records_below(folder: Path, session: pytest.Session) -> frozenset[Path]:
+    """Return the records below a folder, as `chaosagent replay` lists them, but only once in a session."""
+    known = session.config.stash.setdefault(RECORDS, {})
+    if folder not in known:
+        from chaosagent.replays.store import records_below
+
+        known[folder] = frozenset(records_below(folder))
+    return known[folder]
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)

@@ -65,6 +65,47 @@ def test_records_are_tests_where_they_are_named_or_configured(pytester: pytest.P
     named.stdout.fnmatch_lines(["VIOLATED: at-most-once violated at step 1*", "*is broken here: refund(order=7) was*"])
 
 
+def test_a_folder_holds_the_records_that_replay_finds_in_it(
+    pytester: pytest.Pytester, recorded: Path, folder: Path
+) -> None:
+    records, content = recorded.parent, recorded.read_bytes()
+    recorded.unlink()
+    for place in ("a", "a/deep", ".new", "build/b", "linked/c"):
+        (records / place).mkdir(parents=True)
+        (records / place / "x.replay").write_bytes(content)
+    (records / "linked").rename(folder / "outside")
+    (records / "link").symlink_to(folder / "outside")
+    (folder / "link").symlink_to(records)
+    pytester.makepyfile(test_nothing="def test_nothing(): pass")
+
+    def collected(*given: str) -> list[str]:
+        run = pytester.runpytest_inprocess(*PLUGIN, "--collect-only", "-q", *given)
+        return sorted(line.partition("::")[0] for line in run.outlines if line.endswith("::replay"))
+
+    listed = [str(path.relative_to(folder)) for path in find_records([records])]
+    named, linked = collected("records"), collected("link")
+    with_tests = collected(".")
+    left_out = collected("records", "--ignore=records/.new", "--ignore-glob=*/build")
+    (records / "conftest.py").touch()
+    (records / "y.replay").write_bytes(content)
+    beside_python = collected("records")
+    pytester.makeini("[pytest]\nchaosagent_replays = link\n")
+    configured = collected()
+
+    assert listed == [
+        "records/.new/x.replay",
+        "records/a/deep/x.replay",
+        "records/a/x.replay",
+        "records/build/b/x.replay",
+    ]
+    assert named == listed
+    assert linked == [path.replace("records", "link") for path in listed]
+    assert with_tests == []
+    assert left_out == ["records/a/deep/x.replay", "records/a/x.replay"]
+    assert beside_python == [*listed, "records/y.replay"]
+    assert [path for path in configured if path.startswith("records")] == beside_python
+
+
 def test_a_record_stands_as_in_a_build(pytester: pytest.Pytester, recorded: Path, folder: Path) -> None:
     write_review(recorded, read_record(recorded), Review(expect=Expectation.VIOLATED))
     known = pytester.runpytest_inprocess(*PLUGIN, "records", "-rx")

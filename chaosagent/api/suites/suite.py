@@ -268,7 +268,7 @@ def _write_draft(suite: Suite, draft: Path) -> None:
 
 def records_in_suite(out: Path) -> list[Path]:
     """Return the records in the folder of a suite; none where there is no such folder."""
-    return sorted(records_below(out)) if out.is_dir() else []
+    return records_below(out) if out.is_dir() else []
 
 
 def check_reviews(paths: Iterable[Path]) -> None:
