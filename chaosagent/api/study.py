@@ -123,6 +123,13 @@ class Study:
         file_of(self)
 
 
+def placed(study: Study, where: str) -> Study:
+    """Return a copy of a study whose messages name another place than that of the code that made it."""
+    copied = replace(study)
+    object.__setattr__(copied, "where", where)
+    return copied
+
+
 def study_file(study: Study | StudyPath) -> StudyFile:
     """Return a study as study files are after they were read, whichever way it was written.
 

@@ -3,4 +3,4 @@
 pytest loads `plugin` whenever chaosagent is installed, so that module imports nothing of chaosagent until it is needed.
 """
 
-__all__ = ["plugin", "record_tests", "target_tests", "trials"]
+__all__ = ["plugin", "record_tests", "single_run", "target_runs", "target_tests", "trials"]

@@ -14,7 +14,7 @@ import pytest
 
 if TYPE_CHECKING:
     from chaosagent.pytest_plugin.record_tests import RecordFile
-    from chaosagent.pytest_plugin.target_tests import Runner
+    from chaosagent.pytest_plugin.single_run import Runner
 
 SUFFIX = ".replay"
 FOLDERS, MODE, OUT = "chaosagent_replays", "chaosagent_mode", "chaosagent_out"
@@ -185,6 +185,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 @pytest.fixture
 def chaosagent_run() -> Runner:
     """Run a target once: `chaosagent_run(target, "service:payments[1] service.timeout")`."""
-    from chaosagent.pytest_plugin.target_tests import Runner
+    from chaosagent.pytest_plugin.single_run import Runner
 
     return Runner()
