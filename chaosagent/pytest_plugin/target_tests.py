@@ -159,7 +159,11 @@ def _refuse_errors(result: StudyResult) -> None:
     errors = [(trial.error, trial.schedule) for trial in result.trials if trial.error]
     if errors:
         error, schedule = errors[0]
-        raise UsageError(f"{len(errors)} of {len(result.trials)} runs failed, the first under {schedule}: {error}")
+        under = f"under {schedule}" if schedule else "without any fault"
+        raise UsageError(
+            f"{len(errors)} of {len(result.trials)} runs could not be made, so they test nothing. The first, {under}: "
+            f"{error}"
+        )
 
 
 def _kept(item: pytest.Function, record: ReplayRecord) -> str:

@@ -94,6 +94,13 @@ async def odd(task, run):
     return Outcome("done")
 
 
+@target(tasks=[Task("one")])
+async def reopens(task, run):
+    for _ in range(2):
+        await run.service("bank", {"pay": lambda: 1})("pay")
+    return Outcome("done")
+
+
 made = []
 
 
@@ -110,19 +117,20 @@ async def once(task, run):
 
 @pytest.mark.parametrize("way", ["search=30", "random=5"])
 def test_a_target_that_no_fault_tests_never_passes(pytester: pytest.Pytester, way: str) -> None:
-    targets = ("crashes", "idle", "odd", "once")
+    targets = ("crashes", "idle", "odd", "reopens", "once")
     marked = (f"@pytest.mark.chaosagent({way})\ndef test_{name}():\n    return {name}\n" for name in targets)
     pytester.makepyfile("\n\n".join([UNSOUND, *marked]))
 
     run = pytester.runpytest_inprocess(*PLUGIN)
 
-    run.assert_outcomes(failed=4)
+    run.assert_outcomes(failed=5)
     run.stdout.fnmatch_lines(
         [
             "no-crash breaks in one*",
             "*RuntimeError: always*",
             "chaosagent(*=...): nothing can be injected up to a budget of 3 in task 'two', seed 0, *",
             "*target 'odd' returned int; it must return an Outcome*",
+            "*target 'reopens', task 'one': The target opens 'service:bank' twice*",
         ]
     )
 
