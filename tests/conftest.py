@@ -15,6 +15,8 @@ from chaosagent.errors import UsageError
 from chaosagent.execution.toxiproxy import Server, server
 from tests.thorough import IS_THOROUGH
 
+os.environ.pop("GITHUB_ACTIONS", None)  # there, output has commands of the runner beside what tests expect
+
 # How fast a machine draws and runs examples says nothing of what they test.
 settings.register_profile(
     "unhurried", deadline=None, max_examples=100 if IS_THOROUGH else 50, suppress_health_check=[HealthCheck.too_slow]

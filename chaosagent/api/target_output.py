@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from chaosagent.execution.captured_output import CapturedOutput
+from chaosagent.report.formats.github import inert
 from chaosagent.report.printable import printable
 
 STDOUT, STDERR = 1, 2
@@ -36,7 +37,7 @@ class TargetOutput(CapturedOutput):
             yield
 
     def _show_on_console(self, line: str) -> None:
-        self.original.write(printable(line) + "\n")
+        self.original.write(inert(printable(line)) + "\n")
         self.original.flush()
 
 

@@ -75,7 +75,7 @@ class Formats(NamedTuple):
             from chaosagent.report.formats.github import step_summary, workflow_commands
 
             for line in workflow_commands(cases):
-                output.remark(line)
+                output.command(line)
             summary = os.environ.get("GITHUB_STEP_SUMMARY")
             if summary:
                 with Path(summary).open("a", encoding="utf-8") as file:

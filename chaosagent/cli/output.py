@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from chaosagent.report.formats.github import inert, is_here
 from chaosagent.report.printable import printable
 
 if TYPE_CHECKING:
@@ -24,13 +26,24 @@ MARKS = "→✗×≤≥"
 
 def answer(page: Page) -> None:
     """Print a page for people."""
-    sys.stdout.write(page.text(look_of(sys.stdout)))
+    sys.stdout.write(inert(page.text(look_of(sys.stdout))))
     sys.stdout.flush()
 
 
 def answer_json(data: Mapping[str, Plain], *, on_one_line: bool = False) -> None:
     """Print one JSON object; characters that a terminal could act on are escaped."""
-    print(json.dumps(data, indent=None if on_one_line else 2, ensure_ascii=True, allow_nan=False), flush=on_one_line)
+    text = json.dumps(data, indent=None if on_one_line else 2, ensure_ascii=True, allow_nan=False)
+    print(_inert_json(text), flush=on_one_line)
+
+
+def answer_json_line(text: str) -> None:
+    """Print a line that is JSON already."""
+    print(_inert_json(text))
+
+
+def _inert_json(text: str) -> str:
+    """Return the same JSON without what GitHub's runner takes for a command: `##[` can only stand in a string."""
+    return text.replace("##[", "#\\u0023[")
 
 
 def answer_lines(text: str) -> None:
@@ -41,7 +54,13 @@ def answer_lines(text: str) -> None:
 def remark(text: str) -> None:
     """Say something beside the answer, on stderr."""
     lines = text.split("\n")
-    sys.stderr.write("".join(printable(line) + "\n" for line in lines))
+    sys.stderr.write("".join(inert(printable(line)) + "\n" for line in lines))
+    sys.stderr.flush()
+
+
+def command(line: str) -> None:
+    """Write a command of GitHub's runner to stderr."""
+    sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
 
 
@@ -88,11 +107,29 @@ def stdout_for_answers() -> Iterator[CapturedOutput]:
     from chaosagent.api.target_output import target_output_to_stderr
 
     try:
-        with target_output_to_stderr(descriptors=True) as printed:
+        with _commands_stopped(), target_output_to_stderr(descriptors=True) as printed:
             yield printed
     finally:
         if printed.left_out:
             remark(f"chaosagent: the target printed {printed.left_out:,} more bytes, which are left out")
+
+
+@contextlib.contextmanager
+def _commands_stopped() -> Iterator[None]:
+    """Let GitHub's runner obey nothing that is printed meanwhile, also by processes that write to our descriptors.
+
+    All of it goes to stderr, so the order is kept. Nobody can guess the token. Each command begins with an end of line,
+    as what is before it may have none.
+    """
+    if not is_here():
+        yield
+        return
+    token = secrets.token_hex(16)
+    command(f"\n::stop-commands::{token}")
+    try:
+        yield
+    finally:
+        command(f"\n::{token}::")
 
 
 def _writes(stream: TextIO, text: str) -> bool:

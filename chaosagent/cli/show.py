@@ -75,7 +75,7 @@ def _export(paths: Sequence[Path], spans: Path) -> int:
     lines = (export_line(record.trace, record.target_name) for record in records)
     if spans == Path("-"):
         for line in lines:
-            print(line)
+            output.answer_json_line(line)
         return HELD
     with spans.open("w", encoding="utf-8") as file:
         count = sum(1 for line in lines if file.write(f"{line}\n"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
 
 from chaosagent.report.formats.cases import Case
@@ -10,7 +12,23 @@ from chaosagent.report.printable import printable
 ANNOTATIONS_MAX = 10
 """Of each kind, as GitHub shows no more for a step."""
 ROWS_MAX = 200
+_COMMAND = re.compile(r"(\A|[\r\n])(\s*):(?=:)|##\[")
+"""`::` where a line begins, and the older `##[` anywhere."""
 SIGNS = {"passed": "✓", "failed": "✗", "known": "known", "open": "open", "error": "error"}
+
+
+def is_here() -> bool:
+    """Return whether GitHub's runner reads what this process prints, and obeys the commands in it."""
+    return os.environ.get("GITHUB_ACTIONS") == "true"
+
+
+def inert(text: str) -> str:
+    """Return a text in which the runner finds no command, as escapes; unchanged where no runner reads it."""
+    return _COMMAND.sub(_escaped, text) if is_here() else text
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return "#\\x23[" if found[1] is None else f"{found[1]}{found[2]}\\x3a"
 
 
 def workflow_commands(cases: Sequence[Case]) -> list[str]:
