@@ -74,9 +74,10 @@ def find_records(paths: Iterable[Path]) -> list[Path]:
 
     Where the text file of a record is in a folder and the record is not, the record is returned as well: it is missed.
     Links to folders are followed.
+    The text file of a record stands for the record beside it: a glob of the shell names both.
 
     Raises:
-        UsageError: A path does not exist, or a folder has no record.
+        UsageError: A path does not exist, a text file has no record beside it, or a folder has no record.
     """
     found: set[Path] = set()
     for path in paths:
@@ -85,6 +86,11 @@ def find_records(paths: Iterable[Path]) -> list[Path]:
             if not below:
                 raise UsageError(f"{path} has no *{SUFFIX} file. `chaosagent search` writes them to OUT/replays.")
             found.update(below)
+        elif path.name.endswith(REVIEW_SUFFIX):
+            record = path.with_name(path.name.removesuffix(REVIEW_SUFFIX) + SUFFIX)
+            if not record.exists():
+                raise UsageError(f"{path} is the text file of {record}, which does not exist.")
+            found.add(record)
         elif path.exists():
             found.add(path)
         else:

@@ -29,8 +29,13 @@ HELD, UNREADABLE = 0, 2
     metavar="FILE.jsonl",
     help="Write the traces there as OpenTelemetry GenAI spans, a line each; - for stdout.",
 )
+@click.option(
+    "--textconv",
+    is_flag=True,
+    help="For `git diff`: one record, without its path; one that cannot be read is told as a text with exit code 0.",
+)
 @json_flag
-def show(paths: tuple[Path, ...], *, whole: bool, spans: Path | None, json: bool) -> int:
+def show(paths: tuple[Path, ...], *, whole: bool, spans: Path | None, textconv: bool, json: bool) -> int:
     """Tell counterexamples as a person would: the faults, what happened, what broke, and why each fault is needed.
 
     PATH is a replay record (*.replay), or a folder that holds some.
@@ -43,10 +48,17 @@ def show(paths: tuple[Path, ...], *, whole: bool, spans: Path | None, json: bool
       chaosagent show chaosagent-out/triage/replays/refund-at-most-once-1f2e3d4c5b6a.replay
       chaosagent show chaosagent-out/triage/replays
       chaosagent show chaosagent-out/triage/replays --spans spans.jsonl
+      git config diff.chaosagent.textconv "chaosagent show --textconv"
     """
+    from chaosagent.errors import UsageError
     from chaosagent.replays.store import find_records, read_record
     from chaosagent.report.story import story_json
 
+    if textconv:
+        if len(paths) != 1 or spans is not None or json:
+            raise UsageError("--textconv is for one file, and goes with neither --spans nor --json.")
+        output.answer(_page_for_git(paths[0], whole=whole))
+        return HELD
     found = find_records(paths)
     if spans is not None:
         return _export(found, spans)
@@ -64,6 +76,19 @@ def _page_of(record: ReplayRecord, path: Path, *, whole: bool) -> Page:
     from chaosagent.report.recordings import record_story
 
     return record_story(record, path, whole=whole)
+
+
+def _page_for_git(path: Path, *, whole: bool) -> Page:
+    """Return what a record tells, or why it cannot be read, without the name that git gives its copy of the file."""
+    from chaosagent.errors import RecordError
+    from chaosagent.replays.store import read_record
+    from chaosagent.report.page import Page
+    from chaosagent.report.recordings import record_story
+
+    try:
+        return record_story(read_record(path), whole=whole)
+    except RecordError as error:
+        return Page().line(str(error).replace(str(path), "this record"))
 
 
 def _export(paths: Sequence[Path], spans: Path) -> int:

@@ -87,11 +87,12 @@ def test_a_folder_holds_the_records_that_replay_finds_in_it(
         "records/a/deep/x.replay",
         "records/a/x.replay",
         "records/build/b/x.replay",
+        "records/link/c/x.replay",
     ]
     assert named == listed
     assert linked == [path.replace("records", "link") for path in listed]
     assert with_tests == []
-    assert left_out == ["records/a/deep/x.replay", "records/a/x.replay"]
+    assert left_out == ["records/a/deep/x.replay", "records/a/x.replay", "records/link/c/x.replay"]
     assert beside_python == [*listed, "records/y.replay"]
     assert [path for path in configured if path.startswith("records")] == beside_python
 

@@ -129,7 +129,7 @@ def test_a_target_that_no_fault_tests_never_passes(pytester: pytest.Pytester, wa
             "no-crash breaks in one*",
             "*RuntimeError: always*",
             "chaosagent(*=...): nothing can be injected up to a budget of 3 in task 'two', seed 0, *",
-            "*target 'odd' returned int; it must return an Outcome*",
+            "*target 'odd' (*) returned int; it must return chaosagent.Outcome(*",
             "*target 'reopens', task 'one': The target opens 'service:bank' twice*",
         ]
     )
