@@ -51,18 +51,25 @@ class Formats(NamedTuple):
     github: bool
 
     def check(self) -> None:
-        """Refuse files that could not be written, before anything is run."""
+        """Refuse files that could not be written, and one for two formats, before anything is run."""
+        from chaosagent.errors import UsageError
+
+        if self.junit is not None and self.sarif is not None and self.junit.resolve() == self.sarif.resolve():
+            raise UsageError(f"--junit and --sarif both name {self.sarif}. Give each a file of its own.")
         for path in (self.junit, self.sarif):
             if path is not None:
                 output.check_place(path)
 
-    def write(self, title: str, cases: Sequence[Case]) -> None:
+    def write(self, title: str, cases: Sequence[Case], about: Path | None = None) -> None:
         """Write all of it.
 
         Args:
             title: Such as `"chaosagent replay"`.
             cases: In their order.
+            about: The file that cases are about which name none.
         """
+        if about is not None:
+            cases = [case if case.path else case._replace(path=str(about)) for case in cases]
         if self.junit is not None:
             from chaosagent.report.formats.junit import junit_xml
 
@@ -72,11 +79,21 @@ class Formats(NamedTuple):
 
             self.sarif.write_text(sarif_json(title, cases), encoding="utf-8")
         if self.github:
-            from chaosagent.report.formats.github import step_summary, workflow_commands
+            from chaosagent.report.formats.github import workflow_commands
 
             for line in workflow_commands(cases):
                 output.command(line)
-            summary = os.environ.get("GITHUB_STEP_SUMMARY")
-            if summary:
-                with Path(summary).open("a", encoding="utf-8") as file:
-                    file.write(step_summary(title, cases))
+            _add_summary(title, cases)
+
+
+def _add_summary(title: str, cases: Sequence[Case]) -> None:
+    """Add a table to the summary of the step; where that fails, the answer counts all the same."""
+    from chaosagent.report.formats.github import step_summary
+
+    place = os.environ.get("GITHUB_STEP_SUMMARY")
+    if place:
+        try:
+            with Path(place).open("a", encoding="utf-8") as file:
+                file.write(step_summary(title, cases))
+        except OSError as error:
+            output.remark(f"chaosagent: no step summary: {place} cannot be written: {error.strerror}.")

@@ -126,7 +126,7 @@ def search(
     folder = out or OUT / "-".join(filter(None, (file.name, config, shard.replace("/", "-of-"))))
     workforce, part = WorkerSettings(executor, workers, ray_address), _shard(shard)
     findings = run_study(file, folder, workforce, title=file.name, resume=resume, shard=part)
-    formats.write("chaosagent search", cases_of_findings(findings))
+    formats.write("chaosagent search", cases_of_findings(findings), about=study)
     if json:
         output.answer_json(findings_json(findings))
     else:

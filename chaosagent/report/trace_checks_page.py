@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable
 
-from chaosagent.canonical import Plain
+from chaosagent.canonical import Plain, digest_of
 from chaosagent.effects.failed_when import EVERY
 from chaosagent.execution.trace_checks import Count, Finding, Tally, uncounted_tools
 from chaosagent.report.formats.cases import Case
@@ -196,26 +195,34 @@ def _finding_json(found: Finding) -> Plain:
 
 
 def cases_of_checks(tally: Tally) -> list[Case]:
-    """Return a case for each contract, for the formats of other tools."""
-    cases = []
+    """Return cases for the formats of other tools: each violation of a hard contract, and each other contract."""
+    cases: list[Case] = []
     for contract in tally.checks.contracts:
         count = tally.counts.get(contract.id, Count())
         found = [one for one in tally.findings if one.contract == contract.id and not one.unfair]
         if count.violated and contract.severity.value == "hard":
-            message = f"violated in {_counted(count.violated, 'trace')}"
-            cases.append(Case("contracts", contract.id, "failed", message, "\n".join(_lines(found))))
+            cases += map(_failed, found)
+            left_out = count.violated - len(found)
+            if left_out > 0:
+                message = f"violated in {_counted(left_out, 'more trace')}"
+                cases.append(
+                    Case(contract.id, f"{contract.id}, more", "failed", message, path=tally.findings[0].where.file)
+                )
         elif not count.holds:
-            cases.append(Case("contracts", contract.id, "open", next(iter(count.unknown), "no trace was read")))
+            cases.append(Case(contract.id, contract.id, "open", next(iter(count.unknown), "no trace was read")))
         else:
-            cases.append(Case("contracts", contract.id, "passed"))
+            cases.append(Case(contract.id, contract.id, "passed"))
     return cases
 
 
-def _lines(found: Iterable[Finding]) -> list[str]:
-    return [
-        printable(f"{one.where}: trace {one.trace_id} span {one.span_id} {one.hook or 'end'}: {one.reason}")
-        for one in found
-    ]
+def _failed(found: Finding) -> Case:
+    """Return the case of a violation; its fingerprint leaves out the line, which other traces in the file move."""
+    trace = f"trace {found.trace_id}, span {found.span_id}" if found.trace_id else ""
+    step = "at the end of the run" if found.step is None else f"step {found.step}, {found.hook}"
+    place = ", ".join(filter(None, (trace, step)))
+    mark = digest_of([printable(text) for text in (found.contract, found.where.file, place)])[:24]
+    file, line = found.where
+    return Case(found.contract, f"{found.where}, {place}", "failed", found.reason, "", file, mark, line)
 
 
 def _counted(number: int, what: str) -> str:

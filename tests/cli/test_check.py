@@ -343,9 +343,27 @@ def test_junit_is_written(spans: Write, chaosagent: Command, folder: Path) -> No
     suite = ElementTree.parse(folder / "checked.xml").getroot()
 
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "1", "0")
-    failure = suite.find("testcase[@name='at-most-once']/failure")
-    assert failure is not None
-    assert "spans.jsonl:2" in str(failure.text)
+    case = suite.find("testcase[failure]")
+    assert case is not None
+    assert (case.get("classname"), case.get("line")) == ("at-most-once", "2")
+    assert str(case.get("name")).startswith(f"{path}:2, trace ")
+
+
+def test_annotations_and_sarif_name_file_and_line_and_what_is_not_judged_is_no_result(
+    spans: Write, chaosagent: Command, folder: Path
+) -> None:
+    path = spans(call(1, "refund"), call(2, "refund"), root())
+
+    answer = chaosagent("check", path, "--github", "--sarif", "checked.sarif", "--contract", "at-most-once",
+        "--contract", "no-ghosts", "--contracts", "contracts.yaml")  # fmt: skip
+
+    (run,) = json.loads((folder / "checked.sarif").read_text("utf-8"))["runs"]
+    (result,) = run["results"]
+    (place,) = result["locations"]
+    assert result["ruleId"] == "at-most-once"
+    assert result["partialFingerprints"]
+    assert place["physicalLocation"]["region"] == {"startLine": 2}
+    assert f"file={path},line=2," in answer.err
 
 
 def test_folders_and_several_files_are_read_as_one(spans: Write, chaosagent: Command, folder: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from chaosagent.canonical import Plain
@@ -54,12 +54,14 @@ class ReplayedRecord:
         record: What it holds; `None` when it cannot be read or is refused.
         replay: What came of it.
         expect: What is expected of the record; `None` where nobody has said.
+        seconds: Real time that the replay took; `None` where nothing ran.
     """
 
     path: Path
     record: ReplayRecord | None
     replay: Replay
     expect: Expectation | None = None
+    seconds: float | None = field(default=None, compare=False)
 
     @property
     def standing(self) -> Standing:
@@ -215,4 +217,6 @@ def _case(rerun: ReplayedRecord, reruns: Sequence[ReplayedRecord], *, is_alone: 
     message = f"{replay.outcome.value}: {replay.detail}{f'; {meaning}' if meaning else ''}"
     name = str(rerun.path) if is_alone else f"{rerun.path} ({replay.mode})"
     contract, found = ("", "") if record is None else (record.contract or WITHOUT_FAULTS, record.id)
-    return Case(contract, name, status, message, "\n".join(replay.notes), str(rerun.path), found)
+    mark = f"{found}, {replay.mode}" if found and replay.mode != "schedule" else found
+    path, notes = str(rerun.path), "\n".join(replay.notes)
+    return Case(contract, name, status, message, notes, path, mark, seconds=rerun.seconds)

@@ -15,6 +15,7 @@ from chaosagent.api.trusted_records import (
     refuse_other_target,
     refuse_unusable_patterns,
 )
+from chaosagent.clock import monotonic
 from chaosagent.errors import ChaosAgentError, RecordError, StudyError, TargetError, UsageError
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.importable import make_importable
@@ -178,12 +179,13 @@ class Replayer:
         named = _named(given, record)
         asked = _Asked(named, self._config, self._runs_max, review, self._shared, self._cold, self._words)
         for way in _modes(record, self._mode):
+            begun = monotonic()
             replay = _replay(record, loaded, way, asked)
             if accept and replay.changes:
                 replay = _accepted(path, record, loaded, asked, replay)
             if replay.neighbour is not None:
                 replay = _kept(replay, replay.neighbour, one, asked)
-            rerun = ReplayedRecord(path, record, replay, review.expect)
+            rerun = ReplayedRecord(path, record, replay, review.expect, monotonic() - begun)
             reruns.append(_promoted(rerun, review) if promote and one.has_file else rerun)
         return reruns
 

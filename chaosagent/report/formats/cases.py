@@ -18,7 +18,9 @@ class Case(NamedTuple):
         message: In one line; empty where there is nothing to say.
         detail: More lines; empty where there are none.
         path: Of a file that it is about; empty where there is none.
-        fingerprint: By which another run knows the same case again; empty where there is none.
+        fingerprint: By which another run knows the same case again; empty where its rule and name do.
+        line: In the file, from 1; 0 is the whole file.
+        seconds: Real time that it took; `None` where that is not known.
     """
 
     rule: str
@@ -28,3 +30,5 @@ class Case(NamedTuple):
     detail: str = ""
     path: str = ""
     fingerprint: str = ""
+    line: int = 0
+    seconds: float | None = None

@@ -57,7 +57,8 @@ def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def _command(kind: str, case: Case) -> str:
-    place = f"file={_property(case.path)}," if case.path else ""
+    line = f"line={case.line}," if case.line else ""
+    place = f"file={_property(case.path)},{line}" if case.path else ""
     title = _property(f"{case.rule}: {case.status}" if case.rule else case.status)
     return f"::{kind} {place}title={title}::{_data(f'{case.name}: {case.message}')}"
 

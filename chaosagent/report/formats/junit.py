@@ -27,10 +27,16 @@ def junit_xml(title: str, cases: Sequence[Case]) -> str:
         errors=str(counts["error"]),
         skipped=str(counts["known"] + counts["open"]),
     )
+    if any(case.seconds is not None for case in cases):
+        suite.set("time", f"{sum(case.seconds or 0 for case in cases):.3f}")
     for case in cases:
         node = ElementTree.SubElement(suite, "testcase", classname=_text(case.rule or title), name=_text(case.name))
         if case.path:
             node.set("file", _text(case.path))
+        if case.line:
+            node.set("line", str(case.line))
+        if case.seconds is not None:
+            node.set("time", f"{case.seconds:.3f}")
         message = _text(case.message)
         if case.status == "failed":
             ElementTree.SubElement(node, "failure", message=message, type="violation").text = _text(case.detail)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 from hypothesis import given, settings
@@ -22,7 +24,16 @@ TEXTS = st.text(max_size=60) | st.sampled_from(
     ["]]><x/>", "a\r\n::error::b", "%0A::error::", "| a | b |", "<img src=x>", "\x1b[2J\u202e", "\ud800"]
 )
 CASES = st.lists(
-    st.builds(Case, TEXTS, TEXTS, st.sampled_from(STATUSES), TEXTS, TEXTS, st.sampled_from(["", "a b/c.replay", "/x"]))
+    st.builds(
+        Case,
+        TEXTS,
+        TEXTS,
+        st.sampled_from(STATUSES),
+        TEXTS,
+        TEXTS,
+        st.sampled_from(["", "a b/c.replay", "/x"]),
+        line=st.integers(0, 3),
+    )
 )
 
 
@@ -42,10 +53,14 @@ def test_junit_has_each_case_once_and_counts_them(cases: list[Case]) -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(CASES)
-def test_sarif_has_a_result_for_all_that_did_not_pass(cases: list[Case]) -> None:
+def test_sarif_has_a_result_for_all_that_failed_or_is_known_and_a_notification_for_what_is_open(
+    cases: list[Case],
+) -> None:
     (run,) = json.loads(sarif_json("chaosagent replay", cases))["runs"]
 
-    listed = [case for case in cases if case.status != "passed"]
+    listed = [case for case in cases if case.status not in ("passed", "open")]
+    notes = run["invocations"][0]["toolExecutionNotifications"]
+    assert len(notes) == sum(case.status == "open" for case in cases)
     assert [one["level"] for one in run["results"]] == [
         "error" if case.status in ("failed", "error") else "note" for case in listed
     ]
@@ -53,7 +68,30 @@ def test_sarif_has_a_result_for_all_that_did_not_pass(cases: list[Case]) -> None
     for result in run["results"]:
         assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
     places = [one.get("locations") for one in run["results"]]
-    assert [place is not None for place in places] == [case.path == "a b/c.replay" for case in listed]
+    assert [place is not None for place in places] == [bool(case.path) for case in listed]
+    marks = [one["partialFingerprints"]["chaosagent/v1"] for one in run["results"]]
+    assert all(marks)
+    assert len({*marks}) == len(marks)
+
+
+def test_a_fingerprint_is_the_same_whatever_else_fails_and_a_file_name_is_its_bytes(tmp_path: Path) -> None:
+    odd = Case("c", "odd", "failed", path=os.fsdecode(b"a\xff b.replay"), line=7)
+    below, twin = Case("c", "below", "failed", path=str(Path.cwd() / "x")), Case("", "refused", "error", path="y")
+    outside = Case("c", "outside", "known", path=str(tmp_path / "z"), fingerprint="f")
+    same = outside._replace(name="same")
+
+    def results(*cases: Case) -> list[dict[str, Any]]:
+        (run,) = json.loads(sarif_json("chaosagent replay", cases))["runs"]
+        return list(run["results"])
+
+    told = results(odd, below, twin, outside, same)
+    places = [one["locations"][0]["physicalLocation"] for one in told]
+    assert [place["artifactLocation"]["uri"] for place in places] == ["a%FF%20b.replay", "x", "y"] + [
+        (tmp_path / "z").as_uri()
+    ] * 2
+    assert places[0]["region"] == {"startLine": 7}
+    fewer = results(odd, below._replace(status="passed"), twin, outside._replace(status="passed"), same)
+    assert [one["partialFingerprints"] for one in fewer] == [told[at]["partialFingerprints"] for at in (0, 2, 4)]
 
 
 EACH = [
@@ -88,7 +126,6 @@ def test_a_reader_of_others_finds_in_sarif_what_was_written(tmp_path: Path) -> N
     assert [(one["Severity"], one["Code"], one["Location"]) for one in records] == [
         ("error", "at-most-once", "records/failed.replay"),
         ("note", "at-most-once", "records/known.replay"),
-        ("note", "at-most-once", "records/open.replay"),
         ("error", "at-most-once", "records/error.replay"),
     ]
 
@@ -97,7 +134,7 @@ def test_a_reader_of_others_finds_in_sarif_what_was_written(tmp_path: Path) -> N
 @given(CASES)
 def test_no_text_begins_a_command_or_a_cell_of_its_own(cases: list[Case]) -> None:
     for line in workflow_commands(cases):
-        assert re.fullmatch(r"::(error|notice) (file=[^:,\r\n]*,)?title=[^:,\r\n]*::[^\r\n]*", line)
+        assert re.fullmatch(r"::(error|notice) (file=[^:,\r\n]*,(line=[0-9]+,)?)?title=[^:,\r\n]*::[^\r\n]*", line)
     summary = step_summary("chaosagent replay", cases)
     rows = [line for line in summary.split("\n") if line.startswith("| ")][2:]
     assert len(rows) == len(cases)
