@@ -72,9 +72,8 @@ def _missed(path: Path) -> str:
 def find_records(paths: Iterable[Path]) -> list[Path]:
     """Return the records named, and those below the folders named, sorted and each once.
 
-    Where the text file of a record is in a folder and the record is not, the record is returned as well: it is missed.
-    Links to folders are followed.
-    The text file of a record stands for the record beside it: a glob of the shell names both.
+    A record of which only the text file is in a folder is returned as well: it is missed. A text file that is named, as
+    by a glob of the shell, stands for the record beside it.
 
     Raises:
         UsageError: A path does not exist, a text file has no record beside it, or a folder has no record.
