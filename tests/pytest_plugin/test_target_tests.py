@@ -115,7 +115,7 @@ async def once(task, run):
 """Agents that break without faults, or only at first, that call nothing, and that return what they must not."""
 
 
-@pytest.mark.parametrize("way", ["search=30", "random=5"])
+@pytest.mark.parametrize("way", [pytest.param("search=30", marks=pytest.mark.slow), "random=5"])
 def test_a_target_that_no_fault_tests_never_passes(pytester: pytest.Pytester, way: str) -> None:
     targets = ("crashes", "idle", "odd", "reopens", "once")
     marked = (f"@pytest.mark.chaosagent({way})\ndef test_{name}():\n    return {name}\n" for name in targets)
