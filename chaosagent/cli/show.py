@@ -48,7 +48,6 @@ def show(paths: tuple[Path, ...], *, whole: bool, spans: Path | None, textconv: 
       chaosagent show chaosagent-out/triage/replays/refund-at-most-once-1f2e3d4c5b6a.replay
       chaosagent show chaosagent-out/triage/replays
       chaosagent show chaosagent-out/triage/replays --spans spans.jsonl
-      git config diff.chaosagent.textconv "chaosagent show --textconv"
     """
     from chaosagent.errors import UsageError
     from chaosagent.replays.store import find_records, read_record
