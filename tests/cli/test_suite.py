@@ -372,17 +372,17 @@ def test_pruning_says_what_could_not_be_judged(chaosagent: Command, folder: Path
     assert (pruned.json["removed"], len(pruned.json["not_judged"])) == ([], 2)
 
 
-@pytest.mark.usefixtures("records")
 def test_nothing_is_deleted_where_something_cannot_be_written(chaosagent: Command, folder: Path) -> None:
-    chaosagent("suite", "found", "--out", "suite", "--nominal", "0")
+    chaosagent("search", "study.yaml", "--out", "mine")
+    chaosagent("suite", "mine", "--out", "suite", "--nominal", "0")
     (record,) = (folder / "suite").glob("*.replay")
     shutil.copyfile(record, folder / "suite" / "copy.replay")
-    chosen = chaosagent("suite", "found", "--out", "other", "--json")
+    chosen = chaosagent("suite", "mine", "--out", "other", "--json")
     nominal = chosen.json["without_faults"][0]["path"].replace("other", "suite").replace(".replay", ".accepted.toml")
     Path(nominal).write_text("", encoding="utf-8")
     before = names(folder / "suite")
 
-    refused = chaosagent("suite", "found", "--out", "suite", "--prune", "--add")
+    refused = chaosagent("suite", "mine", "--out", "suite", "--prune", "--add")
 
     assert refused.code == 2
     assert names(folder / "suite") == before
