@@ -34,7 +34,7 @@ from chaosagent.replays.cold_runs import ColdDifference, ColdRunsOfTask, cold_di
 from chaosagent.replays.drawing import Runner
 from chaosagent.replays.neighbours import Around
 from chaosagent.replays.outcome import Failure, Replay, ReplayOutcome, RunsMax, reviewed, violation_place
-from chaosagent.replays.placements import BrokenRun, Findings, FixedRun, Harm, Placements
+from chaosagent.replays.placements import BrokenRun, Findings, Harm, Placements
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.replays.today import Judge, Today, broken_too, is_broken
 from chaosagent.study.counterexample import signature_of
@@ -87,7 +87,7 @@ class ScheduleReplay:
         found = self._violated_undisturbed() or self._violated_as_recorded()
         if found is None:
             findings = self._placed()
-            found = self._reviewed(self._repeated(self._of(findings)), findings.fixed)
+            found = self._reviewed(self._repeated(self._of(findings)))
             count = self._options.runs_max.neighbours
             if count and found.outcome is ReplayOutcome.HELD and findings.fixed is not None:
                 around = Around(self._record, self._contract, self._today, findings.fixed, count, self._options.cold)
@@ -102,7 +102,7 @@ class ScheduleReplay:
         if is_broken(verdict):
             reason = "" if verdict.violation is None else f": {verdict.violation.reason}"
             where = "without the faults of the record, of which none landed" if self._record.schedule else ""
-            notes, failure = self._judge.violated_too(trace, newly=True), Failure.OTHER if where else Failure.OWN
+            notes, failure = self._judge.violated_too(trace), Failure.OTHER if where else Failure.OWN
             return replace(self._violated_in(trace, where=where, reason=reason, notes=notes), failure=failure)
         contract = "" if self._expects(trace.ending) else self._judge.unlively(trace)
         if not contract:
@@ -189,7 +189,7 @@ class ScheduleReplay:
             newly = self._judge.newly_broken(trace)
             return replace(
                 found,
-                notes=(*found.notes, *self._judge.violated_too(trace, newly=True)),
+                notes=(*found.notes, *self._judge.violated_too(trace)),
                 changes=tuple(change for change in newly if change.digest not in self._options.accepted),
                 failure=Failure.OWN if is_own else Failure.OTHER,
             )
@@ -267,7 +267,7 @@ class ScheduleReplay:
         )
         changed = tuple(text for candidate in fixed.placed if (text := _changed_arguments(candidate)))
         trace = fixed.judged.execution.trace
-        others = self._judge.violated_too(trace, newly=False)
+        others = self._judge.violated_too(trace)
         new = notes_on_new_calls(self._recorded, self._today.undisturbed.trace, trace)
         notes = (*fixed.judged.notes, *others, *lost, *changed, *new)
         return Replay(ReplayOutcome.HELD, MODE, None, detail, notes)
@@ -320,13 +320,11 @@ class ScheduleReplay:
 
     # ------------------------------------------------------------------ what has changed beside
 
-    def _reviewed(self, found: Replay, fixed: FixedRun | None) -> Replay:
+    def _reviewed(self, found: Replay) -> Replay:
         """Return the outcome, which is `CHANGED` as long as there is a change that nobody has reviewed."""
         if found.outcome is ReplayOutcome.VIOLATED:
             return found
         changes, notes = self._changes()
-        if found.outcome is ReplayOutcome.HELD and fixed is not None:
-            changes.extend(self._judge.newly_broken(fixed.judged.execution.trace))
         return reviewed(found, changes, notes, self._options.accepted)
 
     def _changes(self) -> tuple[list[Change], list[str]]:

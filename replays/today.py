@@ -168,13 +168,13 @@ class Judge:
                 return contract.id
         return ""
 
-    def violated_too(self, trace: Trace, *, newly: bool) -> tuple[str, ...]:
-        """Return which other contracts a run violates, a sentence each; those of `newly_broken` only where asked."""
+    def violated_too(self, trace: Trace) -> tuple[str, ...]:
+        """Return which other contracts a run violates, a sentence each."""
         changes = self.newly_broken(trace)
         apart = {self._contract.id, "objective", *self._newly_broken(trace)}
         others = (one.contract for one in trace.verdicts if one.verdict is Verdict.VIOLATED)
         told = [f"{name} is violated, too" for name in others if name not in apart]
-        return (*told, *(change.text for change in changes if newly))
+        return (*told, *(change.text for change in changes))
 
     def newly_broken(self, trace: Trace) -> list[Change]:
         """Return the hard contracts that a run violates and the record's run kept, to be reviewed."""

@@ -33,6 +33,8 @@ class Standing(enum.Enum):
     OTHER = ""
 
 
+KNOWN = "KNOWN"
+"""Shown in place of the outcome of a failure that is known and open."""
 WITHOUT_FAULTS = "without-faults"
 """In the place of a contract in the formats of other tools, for a run without faults."""
 MEANINGS = {
@@ -134,9 +136,10 @@ def page_of(reruns: Sequence[ReplayedRecord]) -> Page:
     """Return a line for each replay, and the totals."""
     page = Page()
     page.table((), [_row(rerun, reruns) for rerun in reruns], indent=0)
-    totals = totals_of(reruns)
+    shown = Counter(_shown(rerun) for rerun in reruns)
+    totals = {word: shown[word] for word in (KNOWN, *(outcome.value for outcome in ReplayOutcome)) if shown[word]}
     standings = Counter(rerun.standing for rerun in reruns if rerun.expect is not None)
-    told = ", ".join(f"{standings[one]} {one.value}" for one in Standing if one.value and standings[one])
+    told = ", ".join(f"{standings[one]} {one.value or 'otherwise'}" for one in Standing if standings[one])
     if told:
         page.gap().line(f"{quantity(standings.total(), 'record')} with an expectation: {told}")
     page.gap().line(
@@ -152,8 +155,13 @@ def _row(rerun: ReplayedRecord, reruns: Sequence[ReplayedRecord]) -> Sequence[Ce
         detail.append(notice(f"; {meaning}"))
     if is_explained(rerun, reruns):
         detail.append(faint("; the target has changed and holds now"))
-    outcome = notice("KNOWN") if rerun.standing is Standing.KNOWN else _coloured(replay.outcome)
+    outcome = notice(KNOWN) if rerun.standing is Standing.KNOWN else _coloured(replay.outcome)
     return (outcome, faint(replay.mode), name(str(rerun.path)), detail)
+
+
+def _shown(rerun: ReplayedRecord) -> str:
+    """Return the word that stands first in the line of a replay."""
+    return KNOWN if rerun.standing is Standing.KNOWN else rerun.replay.outcome.value
 
 
 def _coloured(outcome: ReplayOutcome) -> Span:
