@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
@@ -130,6 +130,7 @@ def compare(
     *,
     silence: Silence | None = None,
     replayed: Mapping[SearchKey, bool] | None = None,
+    apart: Container[SearchKey] = (),
 ) -> Comparison:
     """Compare two studies in the searches that both have.
 
@@ -141,10 +142,16 @@ def compare(
             not search.
         replayed: Whether the contract held on the first target, by search: of those whose counterexample of the second
             study was run there.
+        apart: Searches whose counterexamples have equal costs and nothing else in common.
     """
     shared = [key for key in before if key in after]
     came = {} if replayed is None else replayed
-    found = [_difference(key, before[key], after[key], budget, silence, is_held=came.get(key)) for key in shared]
+    found = [
+        _apart(key, before[key], after[key], is_held=came.get(key))
+        if key in apart
+        else _difference(key, before[key], after[key], budget, silence, is_held=came.get(key))
+        for key in shared
+    ]
     order = list(Change)
     is_open = [
         before[key].cost is None and after[key].cost is None and not before[key].excludes(budget)
@@ -159,6 +166,14 @@ def compare(
         only_after=tuple(sorted(key for key in after if key not in before)),
         open_in_both=sum(is_open),
     )
+
+
+def _apart(key: SearchKey, before: SearchOutcome, after: SearchOutcome, *, is_held: bool | None) -> Difference:
+    """Return how two counterexamples of the same cost differ: a search ends with one, so nobody knows of the others."""
+    if is_held is None:
+        note = "the same cost by another cause, which the first study may not have tried"
+        return Difference(key, Change.INCOMPARABLE, before, after, may_be_worse=True, note=note)
+    return Difference(key, Change.NEW if is_held else Change.MISSED, before, after)
 
 
 def _difference(

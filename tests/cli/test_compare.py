@@ -164,6 +164,52 @@ def test_a_replay_runs_the_code_that_the_first_study_searched_or_none(chaosagent
     assert (refused.code, "only --replay runs a target" in refused.err) == (2, True)
 
 
+TWICE = """
+from chaosagent import Effect, Outcome, Task, target
+
+
+def once(name):
+    seen = set()
+
+    def act(key):
+        repeated = key in seen
+        seen.add(key)
+        return repeated
+
+    return {name: act}
+
+
+@target(tasks=[Task("one")])
+async def desk(task, run):
+    for name in ("pay", "mail"):
+        act = once(name) if name in GUARDED else {name: lambda key: False}
+        effects = {name: lambda arguments, answer, name=name: None if answer else Effect(name, {})}
+        await run.service(name + "s", act, effects=effects)(name, key="k")
+    return Outcome("done", success=True)
+"""
+
+
+def test_another_cause_of_the_same_cost_is_not_the_same(chaosagent: Command, folder: Path) -> None:
+    study = "target: desk.py:desk\ncontracts: [at-most-once]\nbudget: 1.2\noperators: [service.duplicate_delivery]\n"
+    (folder / "desk.yaml").write_text(study, encoding="utf-8")
+    for name, guarded in (("was", ["mail"]), ("is", ["pay"])):
+        (folder / "desk.py").write_text(f"GUARDED = {guarded}\n{TWICE}", encoding="utf-8")
+        for module in [module for module in sys.modules if module.startswith("chaosagent_file_")]:
+            del sys.modules[module]
+        assert chaosagent("search", "desk.yaml", "--out", name).code == 1
+
+    changed = chaosagent("compare", "was", "is")
+    (folder / "older").mkdir()
+    (folder / "older" / "desk.py").write_text(f"GUARDED = ['mail']\n{TWICE}", encoding="utf-8")
+    replayed = chaosagent("compare", "was", "is", "--replay", "--target", "older/desk.py:desk")
+
+    assert (changed.code, replayed.code) == (3, 1)
+    assert "the same cost by another cause" in changed.out
+    assert "service:mails[1] service.duplicate_delivery" in changed.out
+    assert "Worse: 1 new." in replayed.out
+    assert chaosagent("compare", "was", "was").code == 0
+
+
 def test_what_only_one_of_them_has_is_listed_and_not_compared(nights: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out = told(nights, capsys, "naive", "more")
 

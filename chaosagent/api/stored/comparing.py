@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import json
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,10 @@ from chaosagent.api.stored.study_facts import study_facts
 from chaosagent.api.target_output import target_output_to_stderr
 from chaosagent.api.trusted_records import refuse_foreign_reference
 from chaosagent.errors import UsageError
-from chaosagent.faults.operator import searched_by_default
+from chaosagent.faults.operator import COST_TOLERANCE, searched_by_default
 from chaosagent.metrics.comparison import Change, Comparison, SearchKey, SearchOutcome, compare
 from chaosagent.replays.outcome import ReplayOutcome
-from chaosagent.report.causes.cause import Cause, causes_of, finding_in
+from chaosagent.report.causes.cause import Cause, Finding, causes_of, finding_in
 from chaosagent.study.store.files import FILE_NAME
 from chaosagent.study.store.reading import facts_of_closed_store
 from chaosagent.studyfile import load_study
@@ -143,12 +143,14 @@ def compare_studies(
         finder, other = (after, before) if outcomes[1][key] is found else (before, after)
         return _silence(finder, other, found)
 
-    compared = compare(*outcomes, budget, silence=silence)
+    apart = _apart(before, after, *outcomes)
+    compared = compare(*outcomes, budget, silence=silence, apart=apart)
     if not by_replay:
         return StudyComparison(before, after, compared)
     tried = {one.key: one.after.counterexample for one in compared.differences if one.may_be_worse}
     replayed = _replayed(before, after, tried, target or before.result.target, is_named=target is not None)
-    return StudyComparison(before, after, compare(*outcomes, budget, silence=silence, replayed=replayed), len(replayed))
+    compared = compare(*outcomes, budget, silence=silence, replayed=replayed, apart=apart)
+    return StudyComparison(before, after, compared, len(replayed))
 
 
 def _stored(folder: Path) -> StoredStudy:
@@ -184,6 +186,35 @@ def _outcome(
     below = min(certificate.lower_bound, budget) if proves and not math.isnan(certificate.lower_bound) else 0.0
     up_to = budget if certificate.safe else None
     return SearchOutcome(cost, below, up_to, "" if found is None else found.id)
+
+
+def _apart(
+    before: StoredStudy,
+    after: StoredStudy,
+    earlier: Mapping[SearchKey, SearchOutcome],
+    later: Mapping[SearchKey, SearchOutcome],
+) -> frozenset[SearchKey]:
+    """Return the searches in which both found something of one cost, the second study by a cause new to the first."""
+    equal = [
+        (key, later[key].counterexample)
+        for key, one in earlier.items()
+        if key in later and later[key].counterexample not in ("", one.counterexample) and one.counterexample
+        if abs((one.cost or 0.0) - (later[key].cost or 0.0)) <= COST_TOLERANCE
+    ]
+    if not equal:
+        return frozenset()
+    known = [finding_in(one.record, one.calls) for one in study_facts(before.folder).counterexamples]
+    found = {one.record.id: finding_in(one.record, one.calls) for one in study_facts(after.folder).counterexamples}
+    return frozenset(key for key, number in equal if number in found and not _is_known(found[number], key, known))
+
+
+def _is_known(found: Finding, key: SearchKey, known: Iterable[Finding]) -> bool:
+    """Whether a counterexample has the same cause as one that another study has of the same search."""
+    of_search = [one for one in known if SearchKey(one.task_id, one.seed, one.contract) == key]
+    return any(
+        len(cause.findings) > 1 and any(one.id == found.id for one in cause.findings)
+        for cause in causes_of([*of_search, found])
+    )
 
 
 def _silence(finder: StoredStudy, other: StoredStudy, found: SearchOutcome) -> str:
