@@ -127,7 +127,7 @@ class Around:
             return _noted(held, "it has no neighbours, as none of its faults landed")
         neighbours = list(self._all(Space()))
         planned = heapq.nsmallest(self.runs_max, neighbours, key=lambda one: (one.cost, one.number))
-        counted, alone, hung = 0, 0, list[Schedule]()
+        counted, alone, hung = 0, list[Injection](), list[Schedule]()
         for number, one in enumerate(planned, 1):
             wanted = self._schedule_of(one)
             try:
@@ -138,7 +138,7 @@ class Around:
                 if not self._is_broken(execution.trace):
                     continue
                 if one.kind is Kind.ONE_MORE and self._is_broken(self._run(schedule([one.changed])).trace):
-                    alone += 1
+                    alone.append(one.changed)
                     continue
                 found = self._smallest(wanted)
                 trace = self._run(found).trace
@@ -154,11 +154,13 @@ class Around:
             held = _noted(held, self._told_of(hung))
         count = "one neighbour" if counted == 1 else f"{counted} neighbours"
         detail = f"{held.detail}; so it does under {count} of the faults"
-        cut = f" (the {len(planned)} cheapest of {len(neighbours)} were run)" if len(neighbours) > len(planned) else ""
+        missed = f", {len(planned) - counted} did not land" if counted < len(planned) else ""
+        cut = f" (the {len(planned)} cheapest of {len(neighbours)} were run{missed})"
         held = replace(held, detail=detail + cut)
         if alone:
-            more = f"{alone} with one more fault" if alone > 1 else "one with one more fault"
-            held = _noted(held, f"{more} broke {self.contract.id} by that fault alone; search for it")
+            more = f"{len(alone)} with one more fault" if len(alone) > 1 else "one with one more fault"
+            broke = f"{more} broke {self.contract.id} by that fault alone ({alone[0]})"
+            held = _noted(held, f"{broke}: search with --contract {self.contract.id}")
         return held
 
     # ------------------------------------------------------------------ which neighbours there are

@@ -163,7 +163,7 @@ def store_in(folder: Path) -> Path:
     if not path.is_file():
         raise UsageError(
             f"{folder} holds no study: there is no {FILE_NAME}. Name the folder that `chaosagent search` or "
-            "`chaosagent.search(..., out=...)` has written; for a folder of records, use chaosagent.replay."
+            "`chaosagent.search(..., out=...)` has written; records alone are for `chaosagent replay`."
         )
     return path
 

@@ -435,7 +435,7 @@ def test_the_triage_assistant_from_a_search_to_a_red_build(chaosagent: Command, 
     assert all(path in known.out for path in paths)
     assert len(chosen.json["without_faults"]) == 2
     assert known.out.count("the task ends as recorded") == 2
-    assert known.out.count("KNOWN") == fixed.out.count("expected to hold from now on") == len(paths)
+    assert known.out.count("KNOWN ") == fixed.out.count("expected to hold from now on") == len(paths)
     standings = {record["path"]: record["standing"] for record in back.json["records"]}
     assert {path: standings[path] for path in paths} == dict.fromkeys(paths, "came back")
     assert {standing for path, standing in standings.items() if path not in paths} == {"as expected"}

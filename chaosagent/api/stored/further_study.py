@@ -47,7 +47,7 @@ def further_study(folder: Path, contracts: Sequence[str] | None = (OBJECTIVE,)) 
     if changed:
         raise UsageError(
             f"{', '.join(changed)}: changed since {folder} was searched, so runs of today would not go together with "
-            "it. Search it anew, or check out the version that was searched; --no-runs draws what is stored."
+            "it. Search it anew, or check out the version that was searched."
         )
     located = read_yaml(folder / STUDY_NAME, "study file")
     located = located.with_value(("target",), reference, "the folder")
