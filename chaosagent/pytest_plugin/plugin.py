@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from chaosagent.pytest_plugin.record_tests import RecordFile
     from chaosagent.pytest_plugin.single_run import Runner
 
-SUFFIX = ".replay"
+SUFFIX, TEXT_SUFFIX = ".replay", ".accepted.toml"
 FOLDERS, MODE, OUT = "chaosagent_replays", "chaosagent_mode", "chaosagent_out"
 MODES = ("schedule", "exact", "both")
 RECORD_TESTS = "chaosagent.pytest_plugin.record_tests"
@@ -59,9 +59,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> RecordFile | None:
-    """Collect the records that are named, and those in folders that are named or configured."""
+    """Collect the records that are named, and those in folders that are named or configured.
+
+    One of which only the text file is there is missed, and fails.
+    """
     session = parent.session
-    if file_path.suffix != SUFFIX:
+    if file_path.name.endswith(TEXT_SUFFIX):
+        file_path = file_path.with_name(file_path.name.removesuffix(TEXT_SUFFIX) + SUFFIX)
+        if file_path.exists():
+            return None
+    elif file_path.suffix != SUFFIX:
         return None
     named = session.isinitpath(file_path) or session.isinitpath(file_path.parent)
     if not named and not any(file_path in _records_below(one, session) for one in _folders_of(file_path, session)):

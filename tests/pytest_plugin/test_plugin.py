@@ -145,6 +145,16 @@ def test_a_damaged_record_fails_and_says_why(pytester: pytest.Pytester, recorded
     run.stdout.no_fnmatch_line("*Traceback*")
 
 
+def test_a_record_that_is_missing_fails(pytester: pytest.Pytester, recorded: Path) -> None:
+    write_review(recorded, read_record(recorded), Review(expect=Expectation.HELD))
+    recorded.unlink()
+
+    run = pytester.runpytest_inprocess(*PLUGIN, "records")
+
+    run.assert_outcomes(failed=1)
+    run.stdout.fnmatch_lines(["REFUSED: *is not there*restore the record*"])
+
+
 @pytest.mark.slow
 def test_records_go_with_xdist_selection_and_junit(pytester: pytest.Pytester, recorded: Path, folder: Path) -> None:
     (recorded.parent / "another.replay").write_bytes(recorded.read_bytes())

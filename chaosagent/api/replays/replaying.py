@@ -186,7 +186,8 @@ class Replayer:
             if replay.neighbour is not None:
                 replay = _kept(replay, replay.neighbour, one, asked)
             rerun = ReplayedRecord(path, record, replay, review.expect, monotonic() - begun)
-            reruns.append(_promoted(rerun, review) if promote and one.has_file else rerun)
+            is_own = self._config is None and self._target is None
+            reruns.append(_promoted(rerun, review, is_own=is_own) if promote and one.has_file else rerun)
         return reruns
 
 
@@ -196,8 +197,14 @@ def _cold_runs() -> ColdRuns:
     return ColdRuns(Path.cwd())
 
 
-def _promoted(rerun: ReplayedRecord, review: Review) -> ReplayedRecord:
-    """Write down that a record which holds is expected to, and return its replay with that expectation."""
+def _promoted(rerun: ReplayedRecord, review: Review, *, is_own: bool) -> ReplayedRecord:
+    """Write down that a record which holds is expected to, and return its replay with that expectation.
+
+    Args:
+        rerun: Of the record.
+        review: What was decided about it.
+        is_own: The target and configuration are those that the record names.
+    """
     record, replay = rerun.record, rerun.replay
     if replay.outcome is not ReplayOutcome.HELD or record is None or review.expect is Expectation.HELD:
         return rerun
@@ -206,7 +213,8 @@ def _promoted(rerun: ReplayedRecord, review: Review) -> ReplayedRecord:
         written = write_review(rerun.path, record, latest._replace(expect=Expectation.HELD))
     except RecordError as error:
         return replace(rerun, replay=replace(replay, notes=(*replay.notes, f"not promoted: {error}")))
-    notes = (*replay.notes, f"expected to hold from now on: {written}")
+    also = "" if is_own else ", also in the configuration and target that it names, where it was not run now"
+    notes = (*replay.notes, f"expected to hold from now on{also}: {written}")
     return replace(rerun, replay=replace(replay, notes=notes), expect=Expectation.HELD)
 
 
