@@ -56,7 +56,7 @@ def read_record(path: Path) -> ReplayRecord:
             file.seek(0)
             data = file.read(RECORD_BYTES_MAX + HEADER.size + 1)
     except FileNotFoundError as error:
-        raise RecordError(f"{path} is not there{_missed(path)}.") from error
+        raise RecordError(f"{path} does not exist{_missed(path)}.") from error
     except OSError as error:
         raise RecordError(f"{path} cannot be read: {error.strerror}.") from error
     if len(data) > RECORD_BYTES_MAX + HEADER.size:

@@ -48,6 +48,11 @@ async def shop(task, run):
 pytestmark = pytest.mark.slow
 
 
+@pytest.fixture(autouse=True)
+def no_cold_repeats() -> None:
+    """Let there be repeats: they show what differs between processes."""
+
+
 def answers_in(folder: Path) -> int:
     with closing(sqlite3.connect(folder / "answers.db")) as connection:
         count: int = connection.execute("SELECT count(*) FROM answer").fetchone()[0]

@@ -152,7 +152,7 @@ def test_a_record_that_is_missing_fails(pytester: pytest.Pytester, recorded: Pat
     run = pytester.runpytest_inprocess(*PLUGIN, "records")
 
     run.assert_outcomes(failed=1)
-    run.stdout.fnmatch_lines(["REFUSED: *is not there*restore the record*"])
+    run.stdout.fnmatch_lines(["REFUSED: *does not exist*restore the record*"])
 
 
 @pytest.mark.slow

@@ -356,7 +356,7 @@ def test_a_file_that_is_missing_or_too_large_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(RecordError, match="is too large"):
         read_record(large)
-    with pytest.raises(RecordError, match="is not there"):
+    with pytest.raises(RecordError, match="does not exist"):
         read_record(tmp_path / "none.replay")
     with pytest.raises(RecordError, match="cannot be read: Is a directory"):
         read_record(tmp_path)
