@@ -170,11 +170,11 @@ class Judge:
 
     def violated_too(self, trace: Trace) -> tuple[str, ...]:
         """Return which other contracts a run violates, a sentence each."""
-        changes = self.newly_broken(trace)
-        apart = {self._contract.id, "objective", *self._newly_broken(trace)}
+        newly = self._newly_broken(trace)
+        apart = {self._contract.id, "objective", *newly}
         others = (one.contract for one in trace.verdicts if one.verdict is Verdict.VIOLATED)
         told = [f"{name} is violated, too" for name in others if name not in apart]
-        return (*told, *(change.text for change in changes))
+        return (*told, *(broken_too(trace.verdict(name)).text for name in newly))
 
     def newly_broken(self, trace: Trace) -> list[Change]:
         """Return the hard contracts that a run violates and the record's run kept, to be reviewed."""

@@ -19,8 +19,8 @@ NOT_WORSE, WORSE, UNDETERMINED = 0, 1, 3
     "--replay",
     "by_replay",
     is_flag=True,
-    help="Run what A did not search for on the target and configuration of A: what holds there is new, and what breaks "
-    "there, too, was missed before. Refused where the code is no longer that of A.",
+    help="Run on A's target and configuration what A did not search for: if it holds there, it is new; if it breaks "
+    "there as well, A missed it. Refused if the code is no longer that of A.",
 )
 @click.option(
     "--target",

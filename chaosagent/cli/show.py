@@ -32,7 +32,7 @@ HELD, UNREADABLE = 0, 2
 @click.option(
     "--textconv",
     is_flag=True,
-    help="For `git diff`: one record, without its path; one that cannot be read is told as a text with exit code 0.",
+    help="For `git diff`: print one record without its path. If it cannot be read, print why; the exit code is 0.",
 )
 @json_flag
 def show(paths: tuple[Path, ...], *, whole: bool, spans: Path | None, textconv: bool, json: bool) -> int:

@@ -349,6 +349,14 @@ def test_what_a_killed_process_has_left_of_a_suite_is_no_part_of_it(chaosagent: 
 
 
 @pytest.mark.usefixtures("records")
+def test_a_suite_goes_into_the_working_directory(chaosagent: Command, folder: Path) -> None:
+    chosen = chaosagent("suite", "found", "--out", ".", "--add", "--nominal", "0")
+
+    assert chosen.code == 0
+    assert not list(folder.glob(".*writing"))
+
+
+@pytest.mark.usefixtures("records")
 def test_pruning_keeps_what_is_open_beside_what_holds_today(chaosagent: Command, folder: Path) -> None:
     paths = sorted(Path("found/replays").glob("*.replay"))
     edit_agent(folder, ('if run.config.settings["keys"] else None', "if task.input == 7 else None"))

@@ -226,7 +226,7 @@ def write_suite(suite: Suite, out: Path) -> None:
     Raises:
         UsageError: The folder cannot be written to.
     """
-    draft = out.with_name(f".{out.name}{DRAFT_SUFFIX}")
+    draft = (out if out.is_dir() else out.parent) / f".{out.name}{DRAFT_SUFFIX}"
     written: list[Path] = []
     try:
         shutil.rmtree(draft, ignore_errors=True)  # of a process that was killed
