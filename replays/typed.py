@@ -46,38 +46,38 @@ class Section:
         return self._at(key) is None
 
     def text(self, key: str) -> str:
-        value = self._at(key)
-        return value if isinstance(value, str) else refuse(f"{self._path}.{key}", "a text", value)
+        value = self._value.get(key)
+        return value if isinstance(value, str) else self._refuse(key, "a text")
 
     def data(self, key: str) -> bytes:
-        value = self._at(key)
-        return value if isinstance(value, bytes) else refuse(f"{self._path}.{key}", "bytes", value)
+        value = self._value.get(key)
+        return value if isinstance(value, bytes) else self._refuse(key, "bytes")
 
     def integer(self, key: str) -> int:
-        value = self._at(key)
+        value = self._value.get(key)
         if isinstance(value, bool) or not isinstance(value, int):
-            refuse(f"{self._path}.{key}", "a whole number", value)
+            self._refuse(key, "a whole number")
         if abs(value) >= 2**63:
-            refuse(f"{self._path}.{key}", "a whole number of at most 63 bits", value)
+            self._refuse(key, "a whole number of at most 63 bits")
         return value
 
     def number(self, key: str) -> float:
         """Return a finite number."""
         value = self.bound(key)
-        return value if math.isfinite(value) else refuse(f"{self._path}.{key}", "a finite number", value)
+        return value if math.isfinite(value) else self._refuse(key, "a finite number")
 
     def bound(self, key: str) -> float:
         """Return a number, or infinity: a bound that is none."""
-        value = self._at(key)
+        value = self._value.get(key)
         if isinstance(value, bool) or not isinstance(value, int | float):
-            refuse(f"{self._path}.{key}", "a number", value)
+            self._refuse(key, "a number")
         if value != value or (abs(value) > NUMBER_MAX and abs(value) != math.inf):
-            refuse(f"{self._path}.{key}", "a number within bounds", value)
+            self._refuse(key, "a number within bounds")
         return float(value)
 
     def flag(self, key: str) -> bool:
-        value = self._at(key)
-        return value if isinstance(value, bool) else refuse(f"{self._path}.{key}", "true or false", value)
+        value = self._value.get(key)
+        return value if isinstance(value, bool) else self._refuse(key, "true or false")
 
     def optional_flag(self, key: str) -> bool | None:
         return None if self._at(key) is None else self.flag(key)
@@ -94,11 +94,11 @@ class Section:
         try:
             return kind(value)
         except ValueError:
-            return refuse(f"{self._path}.{key}", "one of " + ", ".join(str(member.value) for member in kind), value)
+            return self._refuse(key, "one of " + ", ".join(str(member.value) for member in kind))
 
     def mapping(self, key: str) -> dict[str, Plain]:
         value = self.raw(key)
-        return value if isinstance(value, dict) else refuse(f"{self._path}.{key}", "a map", value)
+        return value if isinstance(value, dict) else self._refuse(key, "a map")
 
     def section(self, key: str) -> Section:
         """Return a map within this one."""
@@ -133,8 +133,12 @@ class Section:
         return self._value[key]
 
     def _list_at(self, key: str) -> list[Plain]:
-        value = self._at(key)
-        return value if isinstance(value, list) else refuse(f"{self._path}.{key}", "a list", value)
+        value = self._value.get(key)
+        return value if isinstance(value, list) else self._refuse(key, "a list")
+
+    def _refuse(self, key: str, expected: str) -> NoReturn:
+        """Raise the `RecordError` of a value that is missing or of another type."""
+        refuse(f"{self._path}.{key}", expected, self._at(key))
 
 
 def refuse(path: str, expected: str, value: object) -> NoReturn:

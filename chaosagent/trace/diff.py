@@ -69,8 +69,8 @@ def _compared(trace: Trace, field: str) -> object:
     if field != "verdicts":
         return getattr(trace, field)
     return [
-        verdict._replace(violation=None if verdict.violation is None else verdict.violation._replace(reason=""))
-        for verdict in trace.verdicts
+        (one.contract, int(one.verdict), one.margin, one.unfair, None if one.violation is None else one.violation[:2])
+        for one in trace.verdicts
     ]
 
 
