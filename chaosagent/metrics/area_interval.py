@@ -33,5 +33,5 @@ def area_interval(searches: Iterable[SearchResult], budget_max: float) -> Interv
     areas = [adversarial_curve(theirs, budget_max).area for theirs in by_task.values()]
     if not areas:
         raise UsageError(f"R(B) needs searches against the contract {OBJECTIVE!r}. Add it to the study's contracts.")
-    low, high = (min(1.0, fmean(ends)) for ends in zip(*areas, strict=True))
-    return Interval(interval_over_tasks(low, len(areas)).low, interval_over_tasks(high, len(areas)).high)
+    low, high = ([min(1.0, end) for end in ends] for ends in zip(*areas, strict=True))
+    return Interval(interval_over_tasks(fmean(low), low).low, interval_over_tasks(fmean(high), high).high)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
+from statistics import fmean
 from typing import NamedTuple
 
 from chaosagent.errors import UsageError
@@ -206,5 +207,8 @@ def _mean(runs: Sequence[RandomRuns], budget: float) -> Level:
     counted = [one for one in runs if one.counted]
     if not counted:
         return Level(budget, 1.0, 0.0, Interval(0.0, 1.0))
+    by_task: dict[str, list[float]] = {}
+    for one in counted:
+        by_task.setdefault(one.task, []).append(one.done / one.counted)
     mean = sum(one.done / one.counted for one in counted) / len(counted)
-    return Level(budget, mean, mean, interval_over_tasks(mean, len({one.task for one in counted})))
+    return Level(budget, mean, mean, interval_over_tasks(mean, [fmean(shares) for shares in by_task.values()]))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import sqrt
-from statistics import NormalDist
+from statistics import NormalDist, fmean, pvariance
 from typing import NamedTuple
 
 from chaosagent.errors import UsageError
@@ -16,12 +17,12 @@ class Interval(NamedTuple):
     high: float
 
 
-def wilson(successes: float, trials: int, *, confidence: float = 0.95) -> Interval:
+def wilson(successes: float, trials: float, *, confidence: float = 0.95) -> Interval:
     """Return the Wilson score interval of a share.
 
     Args:
         successes: How many of the trials succeeded; need not be whole where it is a mean of means.
-        trials: How many there were; without any the share is unknown, and the interval is all of [0, 1].
+        trials: How many there were, or count as; without any the share is unknown, and the interval is all of [0, 1].
         confidence: Of the interval, between 0 and 1.
 
     Raises:
@@ -49,26 +50,29 @@ TASKS_MIN = 5
 """Of fewer tasks nothing is said: with four, an interval of 95 % is nearly all of [0, 1]."""
 
 
-def interval_over_tasks(mean: float, tasks: int) -> Interval:
+def interval_over_tasks(mean: float, shares: Sequence[float]) -> Interval:
     """Return where a share lies for more tasks like these, with 95 % confidence.
 
-    The tasks count, not the runs of each: more draws on the same tasks tell nothing of other tasks. Values of tasks lie
-    in [0, 1], so their variance is at most that of values that are 0 or 1; the interval is made for those, with the
-    quantile of Student's t for few tasks. It holds the share in 93 % of cases or more, and in nearly all where the runs
-    of a task end differently: experiments/benchmarks/planted/README.md has the measurement, and why no narrower one is
-    used.
+    The tasks count, not the runs of each: more draws on the same tasks tell nothing of other tasks. Shares of tasks lie
+    in [0, 1], so they vary at most as much as tasks that all fail or all succeed. They count as so many of those as
+    have the same variance, which is reckoned with one more task that always fails and one that always succeeds: a few
+    broken tasks may be among those that were not drawn. The quantile is that of Student's t. It holds the share in 93 %
+    of cases or more (experiments/benchmarks/planted/README.md has the measurement).
 
     Args:
-        mean: Over the tasks.
-        tasks: How many there are; below 5 the interval is all of [0, 1].
+        mean: Of the shares, or of all runs where tasks have different numbers of runs.
+        shares: One for each task, each in [0, 1]; of fewer than 5 the interval is all of [0, 1].
 
     Raises:
-        UsageError: The mean is no share.
+        UsageError: The mean or another number is no share.
 
-    Source: Wilson 1927; the quantile is the expansion of Abramowitz and Stegun 1964, 26.7.5.
+    Source: Wilson 1927, with the effective sample size of Kish 1965 and, for the variance, two added observations as in
+    Agresti and Coull 1998; the quantile is the expansion of Abramowitz and Stegun 1964, 26.7.5.
     """
-    if not 0 <= mean <= 1:
-        raise UsageError(f"interval_over_tasks(mean={mean!r}): the mean must lie from 0 to 1.")
+    for share in (mean, *shares):
+        if not 0 <= share <= 1:
+            raise UsageError(f"interval_over_tasks: {share!r} is no share; it must lie from 0 to 1.")
+    tasks = len(shares)
     if tasks < TASKS_MIN:
         return Interval(0.0, 1.0)
     z, degrees = NormalDist().inv_cdf(0.975), tasks - 1
@@ -76,4 +80,7 @@ def interval_over_tasks(mean: float, tasks: int) -> Interval:
     second = (5 * z**5 + 16 * z**3 + 3 * z) / 96 / degrees**2
     third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384 / degrees**3
     confidence = 2 * NormalDist().cdf(z + first + second + third) - 1
-    return wilson(mean * tasks, tasks, confidence=confidence)
+    with_both = (*shares, 0.0, 1.0)
+    middle = fmean(with_both)
+    effective = tasks * middle * (1 - middle) / pvariance(with_both, middle)
+    return wilson(mean * effective, effective, confidence=confidence)

@@ -1,6 +1,7 @@
 """Wilson intervals."""
 
 from math import comb
+from statistics import fmean
 
 import pytest
 from hypothesis import given
@@ -64,7 +65,9 @@ def test_numbers_out_of_bounds_are_refused(successes: int, trials: int, confiden
 
 @pytest.mark.parametrize("tasks", [5, 8, 10, 15, 20, 30, 50])
 def test_the_interval_over_tasks_covers_the_share_even_if_all_runs_of_a_task_end_alike(tasks: int) -> None:
-    intervals = [interval_over_tasks(count / tasks, tasks) for count in range(tasks + 1)]
+    intervals = [
+        interval_over_tasks(count / tasks, [1.0] * count + [0.0] * (tasks - count)) for count in range(tasks + 1)
+    ]
 
     for percent in range(5, 96):
         share = percent / 100
@@ -77,4 +80,29 @@ def test_the_interval_over_tasks_covers_the_share_even_if_all_runs_of_a_task_end
 
 
 def test_of_few_tasks_nothing_is_said() -> None:
-    assert interval_over_tasks(1.0, 4) == (0.0, 1.0)
+    assert interval_over_tasks(1.0, [1.0] * 4) == (0.0, 1.0)
+
+
+@given(st.lists(st.floats(0, 1), min_size=5, max_size=40))
+def test_the_interval_over_tasks_holds_their_mean_and_is_no_wider_than_if_each_failed_or_succeeded(
+    shares: list[float],
+) -> None:
+    mean = min(1.0, fmean(shares))
+
+    low, high = interval_over_tasks(mean, shares)
+
+    widest = interval_over_tasks(0.5, [0.0] * (len(shares) // 2) + [1.0] * (len(shares) - len(shares) // 2))
+    assert 0 <= low <= mean <= high <= 1
+    assert high - low <= widest.high - widest.low + 1e-9
+
+
+def test_tasks_that_are_alike_tell_more_of_other_tasks_than_tasks_that_differ() -> None:
+    alike, different = interval_over_tasks(0.5, [0.5] * 20), interval_over_tasks(0.5, [0.0, 1.0] * 10)
+
+    assert alike.high - alike.low < (different.high - different.low) / 1.5
+
+
+@pytest.mark.parametrize(("mean", "shares"), [(1.5, [1.0] * 5), (0.5, [0.5] * 5 + [-0.1]), (float("nan"), [0.5] * 5)])
+def test_what_is_no_share_is_refused(mean: float, shares: list[float]) -> None:
+    with pytest.raises(UsageError, match="is no share"):
+        interval_over_tasks(mean, shares)

@@ -64,11 +64,17 @@ def _few_broken(generator: Any, samples: int, tasks: int, rate: float) -> Any:
     return (generator.random((samples, tasks)) < rate / NEVER_FAIL) * NEVER_FAIL
 
 
+def _some_always_fail(generator: Any, samples: int, tasks: int, rate: float) -> Any:
+    always = (1 - rate) / 2
+    return (generator.random((samples, tasks)) >= always) * (rate / (1 - always))
+
+
 KINDS: Mapping[str, Kind] = {
     "every run of a task ends alike": _all_or_none,
     "tasks differ (beta)": _various,
     "tasks are alike": _alike,
     "a task is broken, or succeeds in 98 % of runs": _few_broken,
+    "half of the failures are of tasks that always fail": _some_always_fail,
 }
 
 
