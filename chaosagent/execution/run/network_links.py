@@ -16,6 +16,7 @@ from chaosagent.errors import ChaosAgentError, TargetError
 from chaosagent.event_loop.real_time_loop import RealTimeLoop
 from chaosagent.execution import toxiproxy
 from chaosagent.execution.crash_location import with_place
+from chaosagent.execution.run.actor import INSIDE
 from chaosagent.execution.run.doors import DoorOptions, dispatcher
 from chaosagent.execution.run.passage import Passage
 from chaosagent.execution.run.run_state import RunState
@@ -70,6 +71,7 @@ class Link:
 
     def __init__(self, run: RunState, far: RemoteService, options: DoorOptions) -> None:
         self.far, self.options = far, options
+        self._name = f"network:{far.name}"
         self._run = run
         self._proxy: toxiproxy.Proxy | None = None
         self._port = 0
@@ -155,8 +157,9 @@ class Link:
     async def _keep(self, opening: asyncio.Future[_Call]) -> None:
         """Hold the connection until the run has ended; some must be closed by the task that has opened them."""
         stack = AsyncExitStack()
+        INSIDE.set(self._name)  # in a task of its own
         try:
-            call = dispatcher(f"network:{self.far.name}", await self._connected(stack))
+            call = dispatcher(self._name, await self._connected(stack))
             await self._taken()
             await self.news()
             opening.set_result(call)
@@ -164,7 +167,7 @@ class Link:
         except ChaosAgentError as error:
             opening.set_exception(error)
         except Exception as error:  # a mistake in `connect` must not look like an answer of the server
-            opening.set_exception(TargetError(f"connect of network:{self.far.name}: {with_place(error)}"))
+            opening.set_exception(TargetError(f"connect of {self._name}: {with_place(error)}"))
         finally:
             with suppress(Exception):  # a disturbed client may not even be able to say good-bye
                 await stack.aclose()
@@ -178,8 +181,7 @@ class Link:
         except OSError as error:
             why = os.strerror(error.errno) if error.errno else f"nobody answered in {REACH_SECONDS:g} s"
             raise TargetError(
-                f"network:{self.far.name}: no server can be reached at {upstream} ({why}). Start it, or "
-                "correct the address."
+                f"{self._name}: no server can be reached at {upstream} ({why}). Start it, or correct the address."
             ) from error
         writer.close()
         self._proxy = toxiproxy.server().proxy(self.far.name, upstream)
@@ -206,12 +208,15 @@ class Link:
     async def _held(self) -> Iterable[Effect]:
         if self.far.committed is None:
             return ()
+        token = INSIDE.set(self._name)
         try:
             found = self.far.committed()
             listed = tuple(await found if isinstance(found, Awaitable) else found)
             return [checked_effect(effect) for effect in listed]
         except Exception as error:  # a declaration's mistake must not look like an answer of the server
-            raise TargetError(f"committed of network:{self.far.name}: {with_place(error)}") from error
+            raise TargetError(f"committed of {self._name}: {with_place(error)}") from error
+        finally:
+            INSIDE.reset(token)
 
 
 _Call = Callable[[str, Mapping[str, Any]], Any]

@@ -240,6 +240,17 @@ class TestWithToxiproxy:
 
     pytestmark = NETWORK
 
+    def test_what_connect_and_committed_open_is_behind_the_door(self, bank: Bank) -> None:
+        async def committed() -> list[Effect]:
+            _, writer = await asyncio.open_connection(*bank.server.server_address)
+            writer.close()
+            return bank.held
+
+        told = _executed(_paying(bank, committed=committed))
+
+        assert told.trace.effects == (PAID, PAID)
+        assert told.evaluation.accesses == ()
+
     def test_what_connect_has_entered_is_left_at_the_end_of_the_run(self, bank: Bank) -> None:
         said = _executed(_paying(bank)).trace.outcome.message
 
