@@ -178,7 +178,7 @@ def run_study(
                 audience.remark(_kept(out, len(records.written)))
             raise
         removed, digest = ([], "") if result.is_cut else (records.remove_stale(result), result.digest)
-        state = "interrupted" if result.is_cut else "ended"
+        state = "interrupted" if result.interrupted else "out of time" if result.out_of_time else "ended"
     return Findings(
         plan,
         result,

@@ -12,6 +12,10 @@ DAY, YEAR = 86_400, 365 * 86_400
 MINUTES_ALONE = 600
 """Below so many seconds the seconds count: a limit of 150 s is not two minutes."""
 FOUND_SHOWN = 20
+TO_GO_ON = {
+    "interrupted": "; continue it with --resume",
+    "out of time": "; continue it with --resume and more time (--seconds or --until)",
+}
 
 
 def status_page(told: Snapshot, age: float) -> Page:
@@ -21,7 +25,7 @@ def status_page(told: Snapshot, age: float) -> Page:
         told: Its last snapshot.
         age: Of that, in seconds.
     """
-    state = "interrupted; continue it with --resume" if told.state == "interrupted" else told.state
+    state = f"{told.state}{TO_GO_ON.get(told.state, '')}"
     shard = f", shard {told.shard}" if told.shard else ""
     title = f"{told.target}, configuration {told.config}, budget {told.budget:g}{shard}: "
     page = Page().line(strong(title), (good if told.state == "ended" else notice)(state))

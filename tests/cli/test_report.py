@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from chaosagent.api.stored.study_facts import study_facts
 from chaosagent.cli.session import PageSink, write_beside
+from chaosagent.study.loop.study import Study
 from chaosagent.study.result import StudyProgress
 from chaosagent.study.store.lock import lock_folder
 
@@ -154,3 +156,16 @@ def test_reading_a_folder_changes_nothing_in_it(chaosagent: Command, folder: Pat
 
     assert facts.state == "ended"
     assert {path: path.read_bytes() for path in sorted((folder / "out").rglob("*")) if path.is_file()} == before
+
+
+def test_a_study_whose_time_was_over_is_not_called_interrupted(
+    chaosagent: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Study.run
+    monkeypatch.setattr(Study, "run", lambda work: replace(run(work), out_of_time=True))
+    chaosagent("search", "study.yaml", "--out", "out")
+
+    assert chaosagent("report", "out", "--json").json["state"] == "out of time"
+    page = (folder / "out" / "report.html").read_text("utf-8")
+    assert "ended as its time was over. To go on, give the same command with --resume and more time" in page
+    assert "out of time; continue it with --resume and more time" in chaosagent("status", "out").out

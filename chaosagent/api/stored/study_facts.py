@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+from typing import Literal
 
 from chaosagent.api.rows import STUDY_NAME, Certificate, certificates_in, store_in
 from chaosagent.api.stored.further_study import OBJECTIVE_FOLDER, belongs_to
@@ -119,7 +120,7 @@ def _of_store(folder: Path, store: ClosedStore, budget: float) -> StudyFacts:
         facts.get("target", ""),
         facts.get("config", ""),
         budget,
-        "ended" if "ended" in facts else "interrupted",
+        "ended" if "ended" in facts else _cut_by(folder),
         stochastic=stochastic,
         wants_several=settings.all_minimal or settings.signatures is not None,
         search_count=_search_count(folder, len(searches)),
@@ -305,6 +306,13 @@ def _search_count(folder: Path, at_least: int) -> int:
         return max(at_least, read_progress(folder).searches)
     except UsageError:  # an older study does not say
         return at_least
+
+
+def _cut_by(folder: Path) -> Literal["interrupted", "out of time"]:
+    try:
+        return "out of time" if read_progress(folder).state == "out of time" else "interrupted"
+    except UsageError:
+        return "interrupted"
 
 
 def _seconds(folder: Path, stored: str) -> float:

@@ -121,6 +121,8 @@ def _left(facts: StudyFacts) -> tuple[str, ...]:
         )
     if facts.state == "interrupted":
         told.append(f"The study was interrupted. {RESUME}")
+    if facts.state == "out of time":
+        told.append("The study ended as its time was over. " + RESUME.replace("--resume", "--resume and more time"))
     if facts.errors:
         runs = quantity(facts.errors, "run").capitalize()
         told.append(f"{runs} ended with an error; what is proved ends below the cost of the cheapest of them.")

@@ -9,10 +9,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from chaosagent.report.html.side_by_side import Row
-from chaosagent.report.printable import printable
+from chaosagent.report.printable import printable, width_of
 
-COLUMNS_MAX, LANES_MAX, NAME_MAX = 40, 14, 26
-LEFT, TOP, BOTTOM, COLUMN, LANE = 190.0, 30.0, 8.0, 30.0, 26.0
+COLUMNS_MAX, LANES_MAX, NAME_MAX = 40, 14, 40
+TOP, BOTTOM, COLUMN, LANE = 30.0, 8.0, 30.0, 26.0
+CHARACTER = 7.2
+"""How wide a character of a name is, about."""
 MARK_GAP = 11.0
 OTHERS = "other interfaces"
 
@@ -80,6 +82,8 @@ def lanes_of(rows: Sequence[Row], *, broken_at_end: bool) -> Lanes | None:
         return None
     if len(names) > LANES_MAX:
         names = [*names[: LANES_MAX - 1], OTHERS]
+    labels = [name if len(name) <= NAME_MAX else f"{name[: NAME_MAX - 3]}..." for name in map(printable, names)]
+    left = CHARACTER * max(map(width_of, labels)) + COLUMN / 2
     heights = {name: TOP + LANE * (number + 0.5) for number, name in enumerate(names)}
     marks: list[Mark] = []
     times: list[Time] = []
@@ -87,7 +91,7 @@ def lanes_of(rows: Sequence[Row], *, broken_at_end: bool) -> Lanes | None:
     there: list[tuple[float, float]] = []
     differs_at, before = None, ""
     for number, row in enumerate(columns):
-        at = LEFT + COLUMN * (number + 0.5)
+        at = left + COLUMN * (number + 0.5)
         if row.skipped:
             marks.append(Mark(at, TOP - 4, f"+{row.skipped}", "skip"))
             continue
@@ -103,11 +107,11 @@ def lanes_of(rows: Sequence[Row], *, broken_at_end: bool) -> Lanes | None:
         if row.there is not None or row.is_equal:
             there.append((at, height))
     if broken_at_end:
-        marks.append(Mark(LEFT + COLUMN * (len(columns) + 0.3), heights[names[-1]], "✗", "broken"))
+        marks.append(Mark(left + COLUMN * (len(columns) + 0.3), heights[names[-1]], "✗", "broken"))
     return Lanes(
-        LEFT + COLUMN * (len(columns) + 1),
+        left + COLUMN * (len(columns) + 1),
         TOP + LANE * len(names) + BOTTOM,
-        [Lane(height, printable(name, characters_max=NAME_MAX)) for name, height in heights.items()],
+        list(map(Lane, heights.values(), labels)),
         times,
         marks,
         _path(here),

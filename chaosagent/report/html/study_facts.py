@@ -11,7 +11,7 @@ from chaosagent.metrics.robustness import Curve
 from chaosagent.replays.record import ReplayRecord
 from chaosagent.report.causes.calls import Calls
 
-State: TypeAlias = Literal["running", "ended", "interrupted", "killed"]
+State: TypeAlias = Literal["running", "ended", "interrupted", "out of time", "killed"]
 Standing: TypeAlias = Literal["broken without faults", "broken", "proved", "shown", "nothing to inject", "open"]
 COST_TOLERANCE = 1e-9
 

@@ -38,12 +38,12 @@ def differences_between(here: Plain, there: Plain, name: str) -> list[Difference
 
 
 def _differences(here: Plain, there: Plain, path: str, depth: int) -> Iterator[Difference]:
-    if here == there and type(here) is type(there):
-        return
-    if isinstance(here, str) and isinstance(there, str):
+    if isinstance(here, str) and isinstance(there, str) and depth < DEPTH_MAX:
         parsed = _parsed(here), _parsed(there)
-        if None not in parsed and depth < DEPTH_MAX:
-            here, there = parsed
+        inside = () if None in parsed else list(islice(_differences(*parsed, path, depth + 1), PATHS_MAX))
+        if inside:
+            yield from inside
+            return
     if depth < DEPTH_MAX and isinstance(here, Mapping) and isinstance(there, Mapping):
         for key in sorted({*here, *there}):
             place = f"{path}.{key}"
@@ -53,12 +53,14 @@ def _differences(here: Plain, there: Plain, path: str, depth: int) -> Iterator[D
                 yield from _differences(here[key], there[key], place, depth + 1)
         return
     if depth < DEPTH_MAX and isinstance(here, list | tuple) and isinstance(there, list | tuple):
-        for number, (left, right) in enumerate(zip(here, there, strict=False)):
-            yield from _differences(left, right, f"{path}[{number}]", depth + 1)
+        for number, (one, other) in enumerate(zip(here, there, strict=False)):
+            yield from _differences(one, other, f"{path}[{number}]", depth + 1)
         if len(here) != len(there):
             yield Difference(f"{path}, items", str(len(here)), str(len(there)))
         return
-    yield Difference(path, *_cut_around(compact(here), compact(there)))
+    left, right = compact(here), compact(there)
+    if left != right:  # as values, false equals 0
+        yield Difference(path, *_cut_around(left, right))
 
 
 def _parsed(text: str) -> Plain:

@@ -30,7 +30,7 @@ BYTES_MAX = 4_000_000
 
 Count: TypeAlias = Annotated[int, Field(ge=0)]
 Amount: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-State: TypeAlias = Literal["running", "ended", "interrupted", "failed"]
+State: TypeAlias = Literal["running", "ended", "interrupted", "out of time", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Snapshot:
         config: The configuration's name.
         budget: Up to which cost is searched.
         shard: Which part of the study, as `2/8`; empty for all of it.
-        state: `running`, `ended`, `interrupted` or `failed`, as the process that works on it says.
+        state: `running`, `ended`, `interrupted`, `out of time` or `failed`, as the process that works on it says.
         process: Its number.
         host: On which machine.
         begun: When this session began, in UTC.
@@ -155,7 +155,7 @@ class ProgressFile(Sink):
         """Write it once more.
 
         Args:
-            state: How the study ended: `ended`, `interrupted` or `failed`; nothing is written for `None`, when it did
+            state: How the study ended: any but `running`; nothing is written for `None`, when it did
                 not come to that: whoever reads the file sees that its process is gone.
         """
         if state is not None:

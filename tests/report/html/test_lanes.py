@@ -55,3 +55,13 @@ def test_long_runs_and_many_interfaces_stay_within_the_picture_and_say_what_is_l
     assert len(lanes.marks) <= COLUMNS_MAX
     assert all(0 < mark.at < lanes.width and 0 < mark.height < lanes.height for mark in lanes.marks)
     assert [time.text for time in lanes.times] == ["1 s"], "a time stands where it changes"
+
+
+def test_the_runs_begin_right_of_the_names() -> None:
+    rows = [row(name) for name in ("a", "get_scheduled_transactions", "a" * 60)]
+
+    lanes = lanes_of(rows, broken_at_end=False)
+
+    assert lanes is not None
+    assert [lane.name for lane in lanes.lanes][1] == "service:get_scheduled_transactions"
+    assert min(mark.at for mark in lanes.marks) > 6.5 * max(len(lane.name) for lane in lanes.lanes)

@@ -77,7 +77,7 @@ def test_nothing_is_called_proved_that_certificates_do_not_prove(broken: StudyFa
     assert "Inconclusive. Nothing was found, and 0 of" in verdict_of(replace(robust, searches=unproved))
     assert "clean runs show that, and no proof" in verdict_of(replace(robust, searches=by_chance, stochastic=True))
     assert verdict_of(replace(robust, searches=nominally)).startswith("Broken. One search breaks without any fault")
-    for state in ("running", "killed", "interrupted"):
+    for state in ("running", "killed", "interrupted", "out of time"):
         told = verdict_of(replace(broken, state=state))
         assert told.startswith("So far: Not robust.")
         assert "This is proved" not in told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chaosagent.canonical import Plain
@@ -17,6 +17,8 @@ values = st.recursive(
 
 
 @given(values, values)
+@example([False], [0])
+@example("[1]", "[ 1]")
 def test_there_is_a_difference_exactly_where_values_differ(here: Plain, there: Plain) -> None:
     found = differences_between(here, there, "request")
 
