@@ -76,7 +76,9 @@ class Runner:
             notes = (f"up to {fresh} answers a run are not in the record: {share}",)
         elif by_itself:
             notes = (f"the target draws by itself: {share} (P {low:.2f} to {high:.2f})",)
-        return (violating or judged)[0]._replace(notes=notes)
+        elif not violating:
+            notes = ("with the answers of the record; it was not run with others",)
+        return (violating or judged)[0]._replace(notes=notes, share_max=high if fresh or by_itself else 0.0)
 
     def _runs_wanted(self, executions: Sequence[Execution], *, by_chance: bool) -> int:
         """Return how many runs are enough."""

@@ -83,6 +83,8 @@ class Replay:
         changes: What somebody has to review; of `CHANGED`, and of `VIOLATED` where other contracts break, too.
         neighbour: What breaks beside the record; only of `DODGED`.
         failure: What breaks, `None` where nothing does; only of a schedule.
+        share_max: Of `HELD` where answers come by chance: up to which share of runs may break the contract all the
+            same, at 95 % confidence; 0 where the record has the answers.
     """
 
     outcome: ReplayOutcome
@@ -93,6 +95,7 @@ class Replay:
     changes: tuple[Change, ...] = ()
     neighbour: Neighbour | None = None
     failure: Failure | None = None
+    share_max: float = 0.0
 
 
 def reviewed(found: Replay, changes: Iterable[Change], notes: Iterable[str], accepted: Container[str]) -> Replay:

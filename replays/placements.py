@@ -39,6 +39,7 @@ class JudgedRun(NamedTuple):
         same_signature: Where it violates the contract, it does so as in the record.
         is_finished: It came to its end as the record's run did, or as today's run without faults does.
         notes: What else is worth knowing.
+        share_max: Where answers come by chance, up to which share of runs may break the contract, at 95 % confidence.
     """
 
     execution: Execution
@@ -46,6 +47,7 @@ class JudgedRun(NamedTuple):
     same_signature: bool = False
     is_finished: bool = True
     notes: tuple[str, ...] = ()
+    share_max: float = 0.0
 
 
 class BrokenRun(NamedTuple):

@@ -270,7 +270,7 @@ class ScheduleReplay:
         others = self._judge.violated_too(trace)
         new = notes_on_new_calls(self._recorded, self._today.undisturbed.trace, trace)
         notes = (*fixed.judged.notes, *others, *lost, *changed, *new)
-        return Replay(ReplayOutcome.HELD, MODE, None, detail, notes)
+        return Replay(ReplayOutcome.HELD, MODE, None, detail, notes, share_max=fixed.judged.share_max)
 
     def _repeated(self, found: Replay) -> Replay:
         """Return the outcome; `HELD` and `NOT_LANDED` only if all runs go the same way where none was made before."""

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.cli.test_replay import edit_agent
+
 Command = Callable[..., Any]
 
 BY_CHANCE = '''
@@ -160,3 +162,20 @@ def test_what_breaks_without_faults_by_chance_is_reported_with_its_probability(
         assert low < share < high
     else:
         assert search["broken_anyway"] is None
+
+
+def test_what_breaks_by_chance_is_expected_to_hold_only_after_enough_runs(chaosagent: Command, folder: Path) -> None:
+    agent = BY_CHANCE.replace("< 0.0001", "> 0.4")
+    (folder / "agent.py").write_text(agent, encoding="utf-8")
+    study = "target: agent.py:shop\noperators: [service.lost_response]\n"
+    (folder / "study.yaml").write_text(study, encoding="utf-8")
+    chaosagent("search", "study.yaml", "--out", "out")
+    (record,) = (folder / "out" / "replays").glob("a-at-most-once-*.replay")
+    edit_agent(folder, ("again?", "once more?"), ("> 0.4", "> -1"))
+
+    one = chaosagent("replay", record, "--promote", "--draws", "1", "--json").json["records"][0]
+    many = chaosagent("replay", record, "--promote", "--draws", "40", "--json").json["records"][0]
+
+    assert (one["outcome"], one["expect"]) == ("HELD", None)
+    assert any(note.startswith("not promoted: it broke in ") for note in one["notes"])
+    assert (many["outcome"], many["expect"]) == ("HELD", "held")

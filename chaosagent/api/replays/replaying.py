@@ -208,6 +208,13 @@ def _promoted(rerun: ReplayedRecord, review: Review, *, is_own: bool) -> Replaye
     record, replay = rerun.record, rerun.replay
     if replay.outcome is not ReplayOutcome.HELD or record is None or review.expect is Expectation.HELD:
         return rerun
+    known = record.confirmation
+    if known is not None and replay.share_max >= known.violations / max(1, known.runs):
+        note = (
+            f"not promoted: it broke in {known.violations} of {known.runs} runs when it was found, and may still break "
+            f"in a share of up to {replay.share_max:.2f}; make more runs (--draws)"
+        )
+        return replace(rerun, replay=replace(replay, notes=(*replay.notes, note)))
     try:
         latest = read_review(rerun.path, record)  # what was accepted just now is in it
         written = write_review(rerun.path, record, latest._replace(expect=Expectation.HELD))
