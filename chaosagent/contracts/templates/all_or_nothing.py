@@ -20,7 +20,7 @@ from chaosagent.vocabulary import Ending, Impact
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AllOrNothing(ContractSettings):
-    """Some but not all of the nominal run's high-impact effects at the end of the run are a violation.
+    """A run that ends with some but not all high-impact effects of the nominal run is a violation.
 
     It is none when a compensating effect was committed after the last of them. Effects that the nominal run did not
     commit belong to `no-extra-effects`. The margin of a violation is minus the share of the work that is missing.

@@ -22,7 +22,7 @@ def contract_meaning(record: ReplayRecord) -> str:
     named |= {str(spec.get("contract")) for spec in record.contract_specs if isinstance(spec, Mapping)}
     template = entries().get(record.contract) if record.contract in named else None
     summary = getattr(template, "summary", "")
-    return summary.replace("nominal run", "run without faults").replace("faults's", "faults")
+    return summary.replace("nominal run", "run without faults")
 
 
 def proof_meaning(proof: str) -> str:
