@@ -8,9 +8,7 @@ the round began.
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from chaosagent.extras import require
@@ -25,6 +23,7 @@ from chaosagent.seeds import derive_seed
 from chaosagent.study.searcher import Problem, Proposal, SearchProgress
 from chaosagent.study.searcher_settings import Within
 from chaosagent.study.shrinking.minimise import violates
+from chaosagent.temporary_folder import temporary_folder
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn
@@ -166,8 +165,8 @@ def storing_nothing() -> Iterator[None]:
     """
     configuration: Any = require("hypothesis.configuration", extra="search", needed_by="searcher hypothesis")
     known = vars(configuration).get("__hypothesis_home_directory")  # there is a function that sets it, none that tells
-    with tempfile.TemporaryDirectory(prefix="chaosagent-", ignore_cleanup_errors=True) as folder:
-        configuration.set_hypothesis_home_dir(Path(folder))
+    with temporary_folder() as folder:
+        configuration.set_hypothesis_home_dir(folder)
         try:
             yield
         finally:

@@ -16,6 +16,7 @@ from chaosagent.canonical import Plain, digest_of, plain
 from chaosagent.effects.failed_when import FailedWhen, FailedWhenForm, failed_when_from
 from chaosagent.effects.rule import EffectRule, is_effect_rule
 from chaosagent.errors import TargetError, UnknownNameError
+from chaosagent.lists import list_of
 from chaosagent.targets.call_handler import COMPLETE, Handler, handed_over, is_behind, through
 from chaosagent.targets.target import Ask, Door, Run
 
@@ -108,7 +109,7 @@ class Tools:
         said: dict[str, Iterable[str]] = {"effects": self.effects, "read_only": self.read_only, "stale": self.stale}
         said |= {"egress": self.egress, "handoffs": handoffs}
         for where, listed in said.items():
-            for name in listed:
+            for name in list_of(listed, where, "tools"):
                 if name not in names:
                     raise UnknownNameError("tool", name, names, where)
         self.failing.check(names, "failed_when", "tool")

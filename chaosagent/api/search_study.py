@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +26,7 @@ from chaosagent.study.result import SearchResult, StudyProgress
 from chaosagent.study.sink import Sink
 from chaosagent.studyfile import StudyFile
 from chaosagent.targets.target import Target
+from chaosagent.temporary_folder import temporary_folder
 from chaosagent.yaml_file import quote_value
 
 ExecutorName: TypeAlias = Literal["inline", "process", "ray"]
@@ -82,7 +82,7 @@ def search(
     remarks: list[str] = []
     with contextlib.ExitStack() as stack:
         stack.enter_context(outside_running_loop())
-        folder = kept_in or Path(stack.enter_context(_temporary_folder()))
+        folder = kept_in or stack.enter_context(temporary_folder())
         printed = stack.enter_context(target_output_to_stderr(descriptors=False))
         sinks = () if on_progress is None else (_ProgressSink(on_progress, printed),)
         audience = Listeners(printed, remarks.append, sinks=sinks)
@@ -118,10 +118,6 @@ def _workforce(executor: object, workers: int | None, ray_address: object) -> Wo
             "Leave out one of them."
         )
     return WorkerSettings(name, workers, ray_address)
-
-
-def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="chaosagent-", ignore_cleanup_errors=True)
 
 
 def _remarks_on(file: StudyFile, findings: Findings, left_out: int) -> list[str]:

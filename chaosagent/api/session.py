@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,6 +30,7 @@ from chaosagent.study.store.files import ANSWERS_NAME
 from chaosagent.study.store.progress_file import ProgressFile
 from chaosagent.study.store.study_store import StudyStore
 from chaosagent.studyfile import StudyFile, difference_of, plan_of, worker_setup
+from chaosagent.temporary_folder import temporary_folder
 from chaosagent.vocabulary import Severity
 
 EXECUTORS = ("inline", "process", "ray")
@@ -275,8 +275,7 @@ def _with_answers(plan: Plan, out: Path, stack: contextlib.ExitStack) -> Plan:
     """Return the plan with a file for frozen answers: in the study's folder, unless they may hold secrets."""
     if not plan.target.secrets:
         return replace(plan, answers=out.resolve() / ANSWERS_NAME)
-    passing = stack.enter_context(tempfile.TemporaryDirectory(prefix="chaosagent-"))
-    return replace(plan, answers=Path(passing) / ANSWERS_NAME)
+    return replace(plan, answers=stack.enter_context(temporary_folder()) / ANSWERS_NAME)
 
 
 def core_count() -> int:

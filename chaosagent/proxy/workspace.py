@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, Any, Self
 
 from chaosagent.proxy.concurrency import CallOrder
 from chaosagent.proxy.world_errors import UpstreamErrors
+from chaosagent.temporary_folder import temporary_folder
 
 STDERR_MAX = 1_000_000
 """Bytes of what a process prints that are kept, the last ones."""
@@ -40,7 +38,8 @@ class Workspace:
     """
 
     def __init__(self, variables: Mapping[str, str], *, fresh: bool) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="chaosagent-")).resolve()
+        self._opened = contextlib.ExitStack()
+        self.folder = self._opened.enter_context(temporary_folder())
         temporary = self.folder / "tmp"
         temporary.mkdir()
         self.variables = {**(dict.fromkeys(_TEMPORARY, str(temporary)) if fresh else {}), **variables}
@@ -54,7 +53,7 @@ class Workspace:
     def __exit__(self, *_: object) -> None:
         for file in self._stderr.values():
             file.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._opened.close()
 
     def stderr_of(self, server: str) -> IO[bytes]:
         """Return the file for what a server prints to stderr; all processes of that server share it."""

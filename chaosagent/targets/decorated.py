@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from chaosagent.errors import UsageError
+from chaosagent.lists import list_of
 from chaosagent.vocabulary import Task
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -54,6 +55,20 @@ def check_tasks(name: str, tasks: Iterable[object]) -> None:
             f"target {name!r} has {odd!r:.80} among its tasks, which is no task. "
             f"Write chaosagent.Task({example!r}, input=...)."
         )
+
+
+def checked_secrets(name: str, secrets: Iterable[str]) -> tuple[str, ...]:
+    """Return the patterns of a target's secrets; no message shows one.
+
+    Raises:
+        UsageError: They are no list of texts.
+    """
+    listed = list_of(secrets, "secrets", f"target {name!r}")
+    for number, pattern in enumerate(listed, start=1):
+        if not isinstance(pattern, str):
+            kind = type(pattern).__name__
+            raise UsageError(f"target {name!r}: pattern {number} of secrets is of type {kind}; write it as a text.")
+    return listed
 
 
 def needs(check: Callable[[], None]) -> Callable[[F], F]:

@@ -15,7 +15,8 @@ from chaosagent.effects.failed_when import FailedWhenForm
 from chaosagent.effects.rule import EffectRule
 from chaosagent.errors import TargetError, UnknownNameError, UsageError
 from chaosagent.governance.mediator import Mediator
-from chaosagent.targets.decorated import check_function, check_tasks
+from chaosagent.lists import list_of
+from chaosagent.targets.decorated import check_function, check_tasks, checked_secrets
 from chaosagent.vocabulary import ClockKind, Effect, Outcome, SystemConfig, Task
 
 Implementation: TypeAlias = "Callable[..., Any] | Mapping[str, Callable[..., Any]] | object"
@@ -335,9 +336,9 @@ def target(
     """
 
     def decorate(function: Callable[[Task, Run], Any]) -> Target:
-        listed = list(tasks) or [Task("default")]
-        known = list(configs) or [SystemConfig()]
         called = name or getattr(function, "__name__", "") or type(function).__name__
+        listed = list_of(tasks, "tasks", f"target {called!r}") or (Task("default"),)
+        known = list_of(configs, "configs", f"target {called!r}") or (SystemConfig(),)
         check_function(called, function)
         check_tasks(called, listed)
         _refuse_twice("task", called, [task.id for task in listed])
@@ -349,7 +350,7 @@ def target(
             tasks={task.id: task for task in listed},
             configs={config.name: config for config in known},
             objective=objective,
-            secrets=tuple(secrets),
+            secrets=checked_secrets(called, secrets),
             description=summary,
             provenance_complete=provenance_complete,
             clock=ClockKind(clock),

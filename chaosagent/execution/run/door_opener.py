@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Unpack
 
-from chaosagent.errors import TargetError
+from chaosagent.errors import TargetError, UsageError
 from chaosagent.execution.failures import known_by_name
 from chaosagent.execution.run.doors import (
     DoorOptions,
@@ -15,6 +15,7 @@ from chaosagent.execution.run.doors import (
     failed_when_of,
 )
 from chaosagent.execution.run.own_worlds import DictionaryMemory, Mailbox, read_text, tool_list
+from chaosagent.lists import list_of
 from chaosagent.targets.target import Errors, Implementation, ServiceOptions
 from chaosagent.vocabulary import Boundary
 
@@ -46,7 +47,7 @@ def service_options(name: str, given: ServiceOptions) -> DoorOptions:
 
     Raises:
         TypeError: There is no such option.
-        TargetError: `failed_when` holds no conditions.
+        TargetError: `failed_when` holds no conditions, or a text stands where a list is needed.
     """
     check_service_options(name, given)
     effects = given.get("effects")
@@ -55,16 +56,32 @@ def service_options(name: str, given: ServiceOptions) -> DoorOptions:
             f"service:{name} declares effects={effects!r:.80}, which is no mapping from operation to rule. Write "
             'effects={"refund": chaosagent.effect("order")}, with the arguments that identify an effect.'
         )
-    read_only, pure = given.get("read_only", False), given.get("pure", False)
+    egress = given.get("egress", False)
+    if not isinstance(egress, bool):
+        raise TargetError(f"service:{name} declares egress={egress!r:.80}. Write True or False.")
     return DoorOptions(
         effects=dict(effects or {}),
         failed_when=failed_when_of(f"service:{name}", given.get("failed_when")),
-        read_only=read_only if isinstance(read_only, bool) else frozenset(read_only),
-        pure=pure if isinstance(pure, bool) else frozenset(pure),
+        read_only=operations_of(f"service:{name}", "read_only", given=given.get("read_only", False)),
+        pure=operations_of(f"service:{name}", "pure", given=given.get("pure", False)),
         stale=given.get("stale"),
         errors=known_by_name(given.get("errors", ())),
-        egress=given.get("egress", False),
+        egress=egress,
     )
+
+
+def operations_of(door: str, option: str, *, given: bool | Iterable[str]) -> bool | frozenset[str]:
+    """Return the operations that an option of a door names, or whether it is said of all.
+
+    Raises:
+        TargetError: It is neither a list nor `True` or `False`.
+    """
+    if isinstance(given, bool):
+        return given
+    try:
+        return frozenset(list_of(given, option, door))
+    except UsageError as error:
+        raise TargetError(str(error)) from None
 
 
 class DoorOpener(abc.ABC):

@@ -24,7 +24,7 @@ from chaosagent.event_loop.virtual_time import VirtualLoop
 from chaosagent.execution.crash_location import with_place
 from chaosagent.execution.failures import RunEnded, exception_of, failure_of
 from chaosagent.execution.run.actor import ACTING, INSIDE, ActingAs, check_name
-from chaosagent.execution.run.door_opener import DoorOpener
+from chaosagent.execution.run.door_opener import DoorOpener, operations_of
 from chaosagent.execution.run.doors import DoorOptions, LiveDoor, failed_when_of
 from chaosagent.execution.run.injector import Injector
 from chaosagent.execution.run.network_links import NetworkPassage, RemoteService, link_of
@@ -109,12 +109,13 @@ class LiveRun(RunState, DoorOpener):
     ) -> LiveDoor:
         try:
             failing = failed_when_of(f"network:{name}", failed_when)
+            reading = operations_of(f"network:{name}", "read_only", given=read_only)
         except TargetError as error:
             raise self.rejected(str(error)) from None
         options = DoorOptions(
             effects=dict(effects or {}),
             failed_when=failing,
-            read_only=read_only if isinstance(read_only, bool) else frozenset(read_only),
+            read_only=reading,
             errors={error.__name__: error for error in errors},
             committed=committed,
         )

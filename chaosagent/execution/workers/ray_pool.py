@@ -11,11 +11,8 @@ An actor gets a batch only once it has loaded the target. So a replacement that 
 from __future__ import annotations
 
 import logging
-import os
 import pickle
-import signal
 import sys
-import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -25,7 +22,7 @@ from chaosagent.clock import monotonic
 from chaosagent.errors import ChaosAgentError, StudyError
 from chaosagent.execution.workers.executor import Finished
 from chaosagent.execution.workers.process_pool import DEATHS_MAX, START_SECONDS_MAX, STARTS_MAX, ProcessExecutor
-from chaosagent.execution.workers.ray_address import check_answers
+from chaosagent.execution.workers.ray_connection import RayConnection
 from chaosagent.execution.workers.workbench import Job, Workbench, failed_evaluation
 from chaosagent.execution.workers.worker import Batch
 from chaosagent.extras import require
@@ -38,11 +35,9 @@ BATCHES_AHEAD = 2
 """Batches that an actor has at most: one that it works on, and one that is there when it has done that."""
 LONG_SECONDS = 0.1
 """Jobs that take longer do not wait behind another where an actor may come free earlier."""
-OBJECT_STORE_BYTES = 80_000_000
 LISTEN_SECONDS_MAX = 1.0
 NODES_SECONDS = 2.0
 """Real seconds between two looks at which nodes of the cluster are alive."""
-ESSENTIAL = frozenset({"gcs_server", "raylet"})
 RESTARTS_MAX = 3
 """How often a study starts a Ray of its own again."""
 
@@ -132,10 +127,9 @@ class RayExecutor:
         self._nodes_seen = monotonic()
         self._failed_starts = 0
         self._seconds_per_job = BATCH_SECONDS / 8
-        self._ours = not self._ray.is_initialized()
-        self._is_local = self._ours and not address
+        self._connection = RayConnection(self._ray, address)
         self._restarts = 0
-        self._connect(max(1, workers), address)
+        self._connection.open(max(1, workers))
         self._actors: list[_Actor] = []
         self._start_all(max(1, workers))
         self._await_first()
@@ -165,28 +159,9 @@ class RayExecutor:
         for actor in self._actors:
             self._ray.kill(actor.handle)
         self._actors.clear()
-        if self._ours:
-            self._ray.shutdown()
+        self._connection.close()
 
     # ------------------------------------------------------------------ actors
-
-    def _connect(self, workers: int, address: str) -> None:
-        if not self._ours:
-            return
-        check_answers(address)
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        os.environ.setdefault("RAY_AUTH_MODE", "disabled")
-        local = {"num_cpus": workers, "object_store_memory": OBJECT_STORE_BYTES, "include_dashboard": False}
-        before = signal.getsignal(signal.SIGTERM)
-        try:
-            self._ray.init(
-                address=address or "local", log_to_driver=False, logging_level="ERROR", **({} if address else local)
-            )
-        except (ConnectionError, RuntimeError, ValueError) as error:
-            first = str(error).strip().partition("\n")[0]
-            raise StudyError(f"Ray cannot be reached at {address or 'this machine'}: {first}") from error
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, before)  # Ray takes it for itself; what it does is for the study to say
 
     def _start_all(self, count: int) -> None:
         self._kind = self._ray.remote(num_cpus=1)(WorkerActor)
@@ -200,13 +175,14 @@ class RayExecutor:
         if self._restarts > RESTARTS_MAX:
             self.close()
             raise StudyError(
-                f"Ray on this machine died {self._restarts} times. Look for the reason in its folder of logs, "
-                "/tmp/ray/session_latest/logs, or use --executor process; then repeat the command with --resume."
+                f"Ray on this machine died {self._restarts} times. Start one by hand (`ray start --head`, then "
+                "--ray-address), which keeps its logs, or use --executor process; then repeat the command with "
+                "--resume."
             )
         self._warn(f"Ray on this machine died and is started again; runs that are repeated: {len(unfinished)}")
         self._waiting.extendleft(reversed(unfinished))
-        self._ray.shutdown()
-        self._connect(count, "")
+        self._connection.close()
+        self._connection.open(count)
         self._start_all(count)
 
     def _start(self) -> _Actor:
@@ -295,7 +271,7 @@ class RayExecutor:
         actor.batches.append((actor.handle.run.remote([job for _, job in batch]), batch))
 
     def _listen(self) -> None:
-        if self._is_local and _is_broken(self._ray):
+        if self._connection.is_broken:
             self._restart()
         pending = {actor.awaited: actor for actor in self._actors if actor.awaited is not None}
         done, _ = self._ray.wait(list(pending), num_returns=1, timeout=LISTEN_SECONDS_MAX)
@@ -362,17 +338,6 @@ class RayExecutor:
         del self._deaths[ticket]
         told = failed_evaluation(job.schedule, f"the actor died: {cause}, and so did {DEATHS_MAX} of them")
         self._finished.append(Finished(ticket, told))
-
-
-def _is_broken(ray: Any) -> bool:
-    """Whether a process has ended without which the Ray that this process has started does no work.
-
-    Ray's own calls do not tell: without its control store they wait for a minute, and then end this process.
-    """
-    worker = getattr(getattr(ray, "_private", None), "worker", None)
-    dead_processes = getattr(getattr(worker, "_global_node", None), "dead_processes", None)  # not in every Ray
-    has_died = dead_processes is not None and any(str(kind) in ESSENTIAL for kind, _ in dead_processes())
-    return has_died or not ray.is_initialized()
 
 
 def _reason(error: Exception) -> str:

@@ -1,0 +1,43 @@
+"""Where a list is needed, one text is refused and not taken as its letters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from chaosagent.errors import TargetError, UsageError
+from chaosagent.execution.run.door_opener import service_options
+from chaosagent.targets.target import target
+from chaosagent.vocabulary import Outcome
+
+
+def agent(*_: object) -> Outcome:
+    return Outcome("done", success=True)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (lambda: target(secrets="abc")(agent), "secrets is one text; it must be a list"),
+        (lambda: target(secrets=[b"abc"])(agent), "pattern 1 of secrets is of type bytes"),  # type: ignore[list-item]
+        (lambda: target(tasks="abc")(agent), "tasks is one text"),  # type: ignore[arg-type]
+        (lambda: target(configs="abc")(agent), "configs is one text"),  # type: ignore[arg-type]
+        (lambda: target(configs=3)(agent), "configs is of type int"),  # type: ignore[call-overload]
+    ],
+)
+def test_a_target_refuses_one_text_where_a_list_is_needed(given: Callable[[], object], said: str) -> None:
+    with pytest.raises(UsageError, match=said) as refused:
+        given()
+
+    assert "abc" not in str(refused.value), "it may be a secret"
+
+
+def test_a_door_refuses_one_text_where_a_list_is_needed() -> None:
+    with pytest.raises(TargetError, match=r"service:shop: read_only is one text.*read_only=\[...\]"):
+        service_options("shop", {"read_only": "get"})
+    with pytest.raises(TargetError, match=r"service:shop: pure is one text"):
+        service_options("shop", {"pure": "get"})
+    with pytest.raises(TargetError, match=r"service:shop declares egress='get'. Write True or False"):
+        service_options("shop", {"egress": "get"})  # type: ignore[typeddict-item]
+    assert service_options("shop", {"read_only": ["get"], "pure": True}).read_only == frozenset({"get"})

@@ -1,0 +1,63 @@
+"""A temporary folder is gone at the end, and however the process dies that works in it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from chaosagent.clock import monotonic, pause
+from chaosagent.temporary_folder import temporary_folder
+
+SECONDS_MAX = 60.0
+WORKS = """
+import os, sys, time
+from pathlib import Path
+from chaosagent.temporary_folder import temporary_folder
+
+with temporary_folder(of_servers=True) as folder:
+    (folder / "file").write_text("secret")
+    print(folder, flush=True)
+    time.sleep(600)
+"""
+
+
+def comes_to_go(path: Path) -> bool:
+    until = monotonic() + SECONDS_MAX
+    while path.exists() and monotonic() < until:
+        pause(0.01)
+    return not path.exists()
+
+
+def test_it_is_private_and_gone_at_the_end() -> None:
+    with temporary_folder() as folder:
+        (folder / "file").touch()
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+    assert not folder.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("whole_group", [False, True])
+def test_it_is_gone_when_the_process_is_killed_and_so_is_who_works_in_it(whole_group: bool) -> None:
+    program = subprocess.Popen([sys.executable, "-c", WORKS], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert program.stdout is not None
+    with program.stdout:
+        folder = Path(program.stdout.readline().strip())
+    assert (folder / "file").exists()
+    with (folder / "log").open("w") as log:
+        server = subprocess.Popen(["/bin/sleep", "600"], stdout=log, stderr=log)
+
+    (os.killpg if whole_group else os.kill)(program.pid, signal.SIGKILL)
+    program.wait()
+
+    assert comes_to_go(folder)
+    if sys.platform == "linux":
+        assert server.wait(SECONDS_MAX) == -signal.SIGKILL
+    server.kill()
+    server.wait()
