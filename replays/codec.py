@@ -50,6 +50,7 @@ from chaosagent.replays.sections import (
     read_link,
     read_nominal_run,
     read_outcome,
+    read_retry,
     read_signature,
     read_step,
     read_texts,
@@ -122,6 +123,7 @@ def written_sections(record: ReplayRecord) -> dict[str, object]:
             "outcome": write_outcome(trace.outcome),
             "verdicts": [write_verdict(verdict) for verdict in trace.verdicts],
             "links": [list(link) for link in trace.links],
+            **({"retries": [retry._asdict() for retry in trace.retries]} if trace.retries else {}),
         },
         "trace_digest": record.trace_digest,
         "proof": {
@@ -272,6 +274,7 @@ def read_sections(sections: object, version: int) -> ReplayRecord:
             verdicts=verdicts,
             crashed_at=trace.text("crashed_at") if "crashed_at" in trace else "",
             links=tuple(map(read_link, trace.items("links"))) if "links" in trace else (),
+            retries=trace.each("retries", read_retry) if "retries" in trace else (),
         ),
         trace_digest=record.text("trace_digest"),
         proof=Proof(

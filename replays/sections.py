@@ -12,6 +12,7 @@ from chaosagent.study.chance.confirmation import ALPHA, Confirmation
 from chaosagent.study.counterexample import Signature
 from chaosagent.trace.step import Decision, Landed, Link, Step, StepKind
 from chaosagent.trace.trace import ContractVerdict, Violation
+from chaosagent.trace.upstream_retry import UpstreamRetry
 from chaosagent.vocabulary import (
     Boundary,
     Claim,
@@ -169,6 +170,13 @@ def read_link(value: Plain) -> Link:
         raise RecordError(f"A provenance link is {value!r:.80}; it must be three texts.")
     source, relation, target = value
     return Link(str(source), str(relation), str(target))
+
+
+def read_retry(section: Section) -> UpstreamRetry:
+    """Return the retry of a client that plain data describe."""
+    return UpstreamRetry(
+        section.text("hook"), section.text("sent"), section.text("failure"), section.integer("attempts")
+    )
 
 
 def write_effect(effect: Effect) -> Plain:

@@ -42,6 +42,7 @@ from chaosagent.execution.run.outcome import (
 )
 from chaosagent.execution.run.process_environment import restored_environment
 from chaosagent.execution.run.recorder import Monitors, Recorder
+from chaosagent.execution.run.retry_watch import watch_retries
 from chaosagent.execution.run.undeclared import survey_of
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting
 from chaosagent.faults.schedule import EMPTY, Schedule
@@ -68,8 +69,7 @@ class Experiment:
         limits: Of one run.
         answers: What pure interfaces have answered before and answer again; `None` when nothing is frozen.
         world: Which of several worlds of frozen answers; they share none.
-        exceeded: The limit that a first run under the same schedule has reached, such as `"2000 steps"`; then `limits`
-            are the extended ones.
+        exceeded: The limit that a first run has reached, such as `"2000 steps"`; `limits` are extended then.
     """
 
     target: Target
@@ -230,7 +230,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         PluginError: An operator or a contract failed.
     """
     try:
-        with watch_accesses(run.recorder.redactor) as accesses:
+        with watch_accesses(run.recorder.redactor) as accesses, watch_retries(run.recorder):
             ending, detail, result, crashed_at = _play(experiment, run)
     except BaseException:  # an interrupt: nobody will go on with what the run has begun
         close_unawaited(run.asked)
@@ -280,6 +280,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         declares_effects=usage.declares_effects,
         suspects=() if schedule else suspects_of(trace, doors),
         accesses=tuple(accesses),
+        retries=trace.retries,
         tied=usage.tied,
         detail=trace.ending_detail,
         summary=summary_of(trace),
@@ -333,6 +334,7 @@ def _judged(experiment: Experiment, run: LiveRun, ended: _Ended) -> Trace:
         verdicts,
         crashed_at,
         tuple(recorder.links),
+        recorder.retries,
     )
 
 

@@ -15,6 +15,7 @@ from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.faults.written_file import WrittenFile
 from chaosagent.trace.summary import RunSummary
 from chaosagent.trace.trace import ContractVerdict
+from chaosagent.trace.upstream_retry import UpstreamRetry
 from chaosagent.vocabulary import Ending
 
 
@@ -125,6 +126,7 @@ class Evaluation:
         written: The files that the target's code opened for writing and that outlive the run; only of a run that was
             watched or among the first. Neither compared nor stored.
         accesses: What the target has opened outside of its doors. Neither compared nor stored.
+        retries: Requests that clients behind doors have sent again by themselves. Neither compared nor stored.
         summary: What tables need of the run; `None` where there is no trace. It follows from the trace, so it is not
             compared.
     """
@@ -152,6 +154,7 @@ class Evaluation:
     declares_effects: bool = field(default=False, compare=False)
     suspects: tuple[SuspectAnswer, ...] = field(default=(), compare=False)
     accesses: tuple[OutsideAccess, ...] = field(default=(), compare=False)
+    retries: tuple[UpstreamRetry, ...] = field(default=(), compare=False)
     tied: bool = field(default=False, compare=False)
     reads: tuple[ChanceRead, ...] = field(default=(), compare=False)
     changed: tuple[str, ...] = field(default=(), compare=False)

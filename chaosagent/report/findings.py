@@ -23,6 +23,7 @@ from chaosagent.report.proofs.proof_warnings import (
     report_disproved,
     report_empty_proofs,
     report_outside_accesses,
+    report_retries,
     report_undeclared,
     report_unrepeated,
     report_written_files,
@@ -301,6 +302,7 @@ def _tell_warnings(page: Page, findings: Findings) -> None:
     report_changed_variables(page, result)
     report_written_files(page, result)
     report_outside_accesses(page, findings.plan, findings.notes)
+    report_retries(page, findings.notes)
     unsteady = [found for found in result.counterexamples if not found.confirmed]
     if unsteady:
         which = ", ".join(f"{found.contract} in {found.task_id}" for found in unsteady[:ROWS_MAX])

@@ -46,6 +46,7 @@ def findings_json(findings: Findings) -> dict[str, Plain]:
             {"kind": one.kind.name.lower(), "what": one.what, "place": one.place}
             for one in untold_accesses(plan, findings.notes)
         ],
+        "retries": [dict(one._asdict()) for one in findings.notes.retries],
         "not_tried": list[Plain](not_tried(plan)),
         "seconds": round(result.seconds, 3),
         "interrupted": result.interrupted,

@@ -18,6 +18,7 @@ from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 from chaosagent.trace.reached_limit import ReachedLimit, reached_limit
 from chaosagent.trace.trace import exceeded_in
+from chaosagent.trace.upstream_retry import UpstreamRetry
 from chaosagent.vocabulary import CUT_OFF, Ending, Verdict
 
 KINDS_MAX = 20
@@ -121,6 +122,7 @@ class TaskNotes:
         nominal: How contracts break without injections, by seed and contract.
         suspects: Answers of runs without injections that look like errors and count as commits, by call.
         accesses: What runs have opened outside of the target's doors, by its text; at most `ACCESSES_MAX`.
+        retries: What clients behind doors have sent again by themselves, by call and request; as many at most.
     """
 
     failed: dict[str, FailedRuns] = field(default_factory=dict)
@@ -133,6 +135,7 @@ class TaskNotes:
     nominal: dict[tuple[int, str], NominalViolation] = field(default_factory=dict)
     suspects: dict[str, SuspectAnswer] = field(default_factory=dict)
     accesses: dict[str, OutsideAccess] = field(default_factory=dict)
+    retries: dict[str, UpstreamRetry] = field(default_factory=dict)
 
 
 class Notes(Sink):
@@ -165,6 +168,8 @@ class Notes(Sink):
             notes.suspects.setdefault(one.call, one)
         if len(notes.accesses) < ACCESSES_MAX:
             notes.accesses.update((str(access), access) for access in evaluation.accesses)
+        for retry in evaluation.retries if len(notes.retries) < ACCESSES_MAX else ():
+            notes.retries.setdefault(f"{retry.hook} {retry.sent}", retry)
         if evaluation.spent_limit:
             most = notes.spent.get(evaluation.spent_limit, 0.0)
             notes.spent[evaluation.spent_limit] = max(most, evaluation.spent)
@@ -213,6 +218,11 @@ class Notes(Sink):
     def accesses(self) -> list[OutsideAccess]:
         """What runs have opened outside of the target's doors, each once."""
         return list({text: one for notes in self._notes.values() for text, one in notes.accesses.items()}.values())
+
+    @property
+    def retries(self) -> list[UpstreamRetry]:
+        """What clients behind doors have sent again by themselves, each call and request once."""
+        return list({key: one for notes in self._notes.values() for key, one in notes.retries.items()}.values())
 
     @property
     def cut_off(self) -> Sequence[CutOffRuns]:

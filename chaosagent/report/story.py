@@ -155,6 +155,9 @@ def describe_trace(
     for index in shown:
         _tell_gap(page, index - before - 1)
         _tell_step(page, trace.steps[index], whole=whole)
+        for retry in trace.retries:
+            if retry.hook == trace.steps[index].hook:
+                page.line(notice("its client retried by itself: "), str(retry), indent=19)
         if broken is not None and index == broken[1].step:
             _tell_broken(page, trace, *broken)
         before = index
@@ -361,6 +364,7 @@ def story_json(record: ReplayRecord) -> dict[str, Plain]:
         "success": trace.outcome.success,
         "violated": [verdict.contract for verdict in trace.verdicts if verdict.verdict is Verdict.VIOLATED],
         "steps": [_step_json(step) for step in trace.steps],
+        "retries": [dict(one._asdict()) for one in trace.retries],
         "digest": record.trace_digest,
         "provenance": dict(record.provenance),
     }

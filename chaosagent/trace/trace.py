@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from chaosagent.canonical import DIGEST_BYTES, pack_plain, plain
 from chaosagent.trace.step import Landed, Link, Step
+from chaosagent.trace.upstream_retry import UpstreamRetry
 from chaosagent.vocabulary import Effect, Ending, Outcome, Verdict
 
 
@@ -68,6 +69,8 @@ class Trace:
         crashed_at: Where in the user's code the exception came from that ended the run, `"agent.py:117 in pay"`. It is
             no part of the digest, nor of comparisons: an edit that shifts lines changes nothing that happened.
         links: Provenance that the target declared after the last step; a step has what was declared before it.
+        retries: Requests that a client behind a door has sent again by itself. No part of the digest, nor of
+            comparisons: an agent sees nothing of them.
     """
 
     task_id: str
@@ -80,6 +83,7 @@ class Trace:
     verdicts: tuple[ContractVerdict, ...]
     crashed_at: str = field(default="", compare=False)
     links: tuple[Link, ...] = ()
+    retries: tuple[UpstreamRetry, ...] = field(default=(), compare=False)
 
     @property
     def digest(self) -> str:

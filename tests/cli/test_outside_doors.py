@@ -72,3 +72,60 @@ def test_doctor_tells_it_before_a_search(chaosagent: Command, agent: Path) -> No
 
     assert agent.exists()
     assert "late: outside of its doors it reads rules.txt (agent.py:10 in agent)" in " ".join(told.out.split())
+
+
+RETRYING = """
+import contextlib, itertools, threading, urllib.error, urllib.request
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+from chaosagent import Outcome, Task, target
+
+STATUSES = itertools.cycle([503, 200])
+
+
+class Answers(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(next(STATUSES))
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+SERVER = HTTPServer(("127.0.0.1", 0), Answers)
+threading.Thread(target=SERVER.serve_forever, daemon=True).start()
+
+
+def pay():
+    for _ in range(2):
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{SERVER.server_address[1]}").close()
+            return 1
+        except urllib.error.HTTPError as error:
+            error.close()
+
+
+@target(tasks=[Task("late")])
+async def agent(task, run):
+    with contextlib.suppress(Exception):
+        await run.service("bank", {"pay": pay})("pay")
+    await run.service("bank", {"pay": pay})("pay")
+    return Outcome("paid", success=True)
+"""
+
+
+def test_a_client_that_retries_behind_a_door_is_told_by_search_show_and_doctor(
+    chaosagent: Command, folder: Path
+) -> None:
+    (folder / "agent.py").write_text(RETRYING)
+    (folder / "study.yaml").write_text(STUDY.replace("1.2", "2"))
+
+    found, looked = chaosagent("search", "study.yaml", "--out", "out"), chaosagent("doctor", "agent.py:agent")
+    shown = chaosagent("show", *map(str, Path("out").rglob("*.replay")), "--all")
+
+    sentence = "GET 127.0.0.1 was sent 2 times inside service:bank[1], first answered by status 503"
+    for told in (found.out, looked.out):
+        assert f"retries by itself: {sentence}" in " ".join(told.split())
+        assert "max_retries=0" in told
+    assert f"its client retried by itself: {sentence}" in " ".join(shown.out.split())

@@ -28,6 +28,7 @@ from chaosagent.replays.store import find_records, read_record, write_record
 from chaosagent.targets.loading import load_target
 from chaosagent.testing.strategies import plain_data
 from chaosagent.trace.step import Link
+from chaosagent.trace.upstream_retry import UpstreamRetry
 from chaosagent.vocabulary import Labels, SystemConfig, Task
 
 BAD: list[object] = [
@@ -113,6 +114,15 @@ def test_where_a_run_crashed_is_kept_and_may_be_missing(record: ReplayRecord) ->
 
     assert decode(encode(crashed), "x").trace.crashed_at == "agent.py:3 in pay"
     assert decode(sealed(pack(body)), "x") == record
+
+
+def test_retries_of_clients_are_kept_outside_the_digest_and_may_be_missing(record: ReplayRecord) -> None:
+    retries = (UpstreamRetry("service:bank[1]", "POST bank.example", "status 503", 3),)
+    retried = replace(record, trace=replace(record.trace, retries=retries))
+
+    assert decode(encode(retried), "x").trace.retries == retries
+    assert retried.trace.digest == record.trace.digest
+    assert "retries" not in body_of(record)["trace"]
 
 
 def test_links_after_the_last_step_are_kept_and_may_be_missing(record: ReplayRecord) -> None:

@@ -197,7 +197,7 @@ class Passage:
     def defer(self, seconds: float, proceed: Proceed, request: Request) -> None:  # noqa: ARG002  # the protocol's
         self.act()
         self.deferred = True
-        late = type(self)(self._run, self.door, self.place, request.operation, request.arguments)
+        late = type(self)(self._run, self.door, Place(*self.place), request.operation, request.arguments)
         late.role, late.decision = self.role, self.decision
         late.take_request()
         late.asked, late.asked_at = self.asked, self.asked_at
@@ -307,7 +307,7 @@ class Passage:
         """
         self.exception = None
         self.started += 1
-        token = INSIDE.set(self.place)
+        token = INSIDE.set(self.place if self.started == 1 else Place(*self.place))  # each call of the world its own
         is_answered = True
         try:
             value = self.door.call(operation, copy_plain(arguments))

@@ -29,6 +29,7 @@ from chaosagent.limits import RunLimits
 from chaosagent.trace.redact import Redactor
 from chaosagent.trace.step import Decision, Landed, Link, Step, StepKind
 from chaosagent.trace.trace import ContractVerdict, Violation
+from chaosagent.trace.upstream_retry import UpstreamRetry
 from chaosagent.vocabulary import CUT_OFF, Effect, Ending, Failure, Verdict
 
 
@@ -60,6 +61,7 @@ class Recorder:
         links: Provenance declared since the last step.
         keep: Is called with each step, without secrets, before its crossing is answered; `None` for nobody. What it
             raises is raised in the place of that answer.
+        retries: Requests that clients behind doors have sent again by themselves.
         closed: No further crossing may begin: the limit on steps is reached, or the run is worthless.
         inconclusive: Why the run can show nothing further, as the target or the run says; empty while it can.
         refused: The first thing that makes the run worthless: the target broke its protocol, a plug-in failed.
@@ -70,6 +72,7 @@ class Recorder:
         self.watch, self.limits, self.redactor = watch, limits, redactor
         self.steps: list[Step] = []
         self.links: list[Link] = []
+        self.retries: tuple[UpstreamRetry, ...] = ()
         self._steps_max = limits.steps_max
         self._last_answered: dict[str, Place] = {}
         self.refused: ChaosAgentError | None = None

@@ -21,6 +21,8 @@ from chaosagent.study.divergence import INTO_A_FRESH_FOLDER
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
 from chaosagent.study.searcher import Problem
+from chaosagent.trace.upstream_retry import REMEDY as REMEDY_OF_RETRIES
+from chaosagent.trace.upstream_retry import listed_retries
 
 CHECKPOINTS_MAX = 10
 VARIABLES_MAX = 5
@@ -60,6 +62,15 @@ def report_outside_accesses(page: Page, plan: Plan, notes: Notes) -> None:
             notice("Outside of its doors the target "),
             f"{listed_accesses(found)}. No fault reaches that, a search really does it, and runs may depend on it. "
             f"{REMEDY_OF_ACCESSES}",
+        )
+
+
+def report_retries(page: Page, notes: Notes) -> None:
+    """Name the requests that clients behind doors have sent again by themselves."""
+    if notes.retries:
+        page.gap().line(
+            notice("A client behind a door retries by itself: "),
+            f"{listed_retries(notes.retries)}. {REMEDY_OF_RETRIES}",
         )
 
 

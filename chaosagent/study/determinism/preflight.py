@@ -34,6 +34,8 @@ from chaosagent.study.determinism.determinism import Determinism, examine
 from chaosagent.study.divergence import INTO_A_FRESH_FOLDER, REMEDIES, listed_files
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.trace.trace import Trace
+from chaosagent.trace.upstream_retry import REMEDY as REMEDY_OF_RETRIES
+from chaosagent.trace.upstream_retry import listed_retries
 from chaosagent.vocabulary import Boundary, ClockKind, Ending, Verdict
 
 DOORS = "Give it doors: run.service(...), run.model(...) and so on, or an adapter; see README.md."
@@ -149,6 +151,9 @@ def _looked_at(place: PreflightSetup) -> Iterator[Remark]:
                 text = f"writes {listed_files(written)}; no file is reset between runs"
                 yield Remark(Level.HINT, task, text, f"Unless nothing depends on it, {INTO_A_FRESH_FOLDER}.")
             yield from _outside(task, runs[task].evaluation.accesses)
+            if retries := runs[task].evaluation.retries:
+                text = f"a client behind a door retries by itself: {listed_retries(retries)}"
+                yield Remark(Level.HINT, task, text, REMEDY_OF_RETRIES)
             for call in sorted(forgotten):
                 yield Remark(Level.HINT, task, f"{call} is called and never awaited, so it did not happen", AWAIT)
         if runs:
