@@ -1,8 +1,9 @@
-"""A temporary folder that is removed however the process ends that works in it."""
+"""Temporary folders that are removed however the process ends that works in them."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import secrets
 import shutil
@@ -24,12 +25,14 @@ exec 3<&0
 (
   read -r _ <&3
   for round in {" ".join(map(str, range(ROUNDS_MAX)))}; do
-    [ -e "$1" ] || exit 0
     [ "$2" = "" ] || for file in $(find /proc/[0-9]*/fd -lname "$1/*"); do
       file=${{file#/proc/}}
-      kill -9 "${{file%%/*}}"
+      [ "${{file%%/*}}" = "$2" ] || kill -9 "${{file%%/*}}"
     done
-    rm -rf -- "$1"
+    left=
+    for folder in "$1" "$1"-*; do [ -e "$folder" ] && left=yes; done
+    [ "$left" ] || exit 0
+    rm -rf -- "$1" "$1"-*
     sleep 1
   done
 ) </dev/null >/dev/null 2>&1 &
@@ -42,35 +45,50 @@ def temporary_folder(within: Path | None = None, *, of_servers: bool = False) ->
 
     Args:
         within: Where it is made; the system's folder for temporary files by default.
-        of_servers: When this process has died, those that have open files in the folder are killed, where there is a
-            /proc.
+        of_servers: Other processes that still have open files in the folder then are killed, where there is a /proc.
 
     Raises:
         OSError: It cannot be made.
     """
-    folder = Path(within or tempfile.gettempdir(), f"{PREFIX}{os.getpid()}-{secrets.token_hex(TOKEN_BYTES)}").resolve()
-    with _removed_at_end(
-        folder, of_servers=of_servers
-    ):  # before it is made, so that a death at any moment leaves nothing
+    process, place = os.getpid(), Path(within or tempfile.gettempdir()).resolve()
+    if of_servers:
+        folder = _unused_name(process, place)
+        guard = _begin_guard(folder, servers_of=process)  # before there is a folder, so that no death leaves one
         folder.mkdir(mode=0o700)
+    else:
+        name = _guarded_name(process, place)
+        guard, folder = None, Path(tempfile.mkdtemp(prefix=f"{name.name}-", dir=place))
+    try:
         yield folder
+    finally:
+        if os.getpid() == process:  # and not a fork of this process
+            shutil.rmtree(folder, ignore_errors=True)
+            if guard is not None:
+                os.close(guard)
 
 
-@contextlib.contextmanager
-def _removed_at_end(folder: Path, *, of_servers: bool) -> Iterator[None]:
-    of = os.getpid()
+@functools.cache
+def _guarded_name(process: int, place: Path) -> Path:
+    """Return what the names of folders begin with that are removed when a process has died; a fork has its own."""
+    name = _unused_name(process, place)
+    _begin_guard(name)
+    return name
+
+
+def _unused_name(process: int, place: Path) -> Path:
+    return place / f"{PREFIX}{process}-{secrets.token_hex(TOKEN_BYTES)}"
+
+
+def _begin_guard(name: Path, servers_of: int | None = None) -> int:
+    """Have a folder, and those whose names go on with a hyphen, removed once a pipe is closed; return its number."""
     guard = subprocess.Popen(
-        ["/bin/sh", "-c", _GUARD, "sh", str(folder), "servers" if of_servers else ""],
+        ["/bin/sh", "-c", _GUARD, "sh", str(name), "" if servers_of is None else str(servers_of)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
     assert guard.stdin is not None
-    try:
-        guard.wait()
-        yield
-    finally:
-        if os.getpid() == of:  # and not a fork of this process
-            shutil.rmtree(folder, ignore_errors=True)
-            guard.stdin.close()
+    guard.wait()
+    with guard.stdin:
+        return os.dup(guard.stdin.fileno())  # not inherited by what this process starts

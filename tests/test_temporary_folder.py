@@ -20,7 +20,7 @@ import os, sys, time
 from pathlib import Path
 from chaosagent.temporary_folder import temporary_folder
 
-with temporary_folder(of_servers=True) as folder:
+with temporary_folder(of_servers=len(sys.argv) > 1) as folder:
     (folder / "file").write_text("secret")
     print(folder, flush=True)
     time.sleep(600)
@@ -42,14 +42,40 @@ def test_it_is_private_and_gone_at_the_end() -> None:
     assert not folder.exists()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("whole_group", [False, True])
-def test_it_is_gone_when_the_process_is_killed_and_so_is_who_works_in_it(whole_group: bool) -> None:
-    program = subprocess.Popen([sys.executable, "-c", WORKS], stdout=subprocess.PIPE, text=True, start_new_session=True)
+def test_two_at_a_time_are_apart() -> None:
+    with temporary_folder() as one:
+        with temporary_folder() as other:
+            assert one != other
+        assert one.exists()
+        assert not other.exists()
+
+
+def working(*arguments: str) -> tuple[subprocess.Popen[str], Path]:
+    """Begin a process that works in a folder, and return both."""
+    program = subprocess.Popen(
+        [sys.executable, "-c", WORKS, *arguments], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
     assert program.stdout is not None
     with program.stdout:
         folder = Path(program.stdout.readline().strip())
     assert (folder / "file").exists()
+    return program, folder
+
+
+@pytest.mark.slow
+def test_it_is_gone_when_the_process_is_killed() -> None:
+    program, folder = working()
+
+    program.kill()
+    program.wait()
+
+    assert comes_to_go(folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("whole_group", [False, True])
+def test_it_is_gone_when_the_process_is_killed_and_so_is_who_works_in_it(whole_group: bool) -> None:
+    program, folder = working("with its servers")
     with (folder / "log").open("w") as log:
         server = subprocess.Popen(["/bin/sleep", "600"], stdout=log, stderr=log)
 
