@@ -1,0 +1,164 @@
+"""One proxy under load that is killed, and what its recording lacks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from chaosagent.clock import monotonic
+from chaosagent.replays.store import read_record
+from tests.cli.proxies import exported
+
+MODEL = """
+import hashlib
+
+def answer(request):
+    text = request["messages"][-1]["content"]
+    return hashlib.sha256(text.encode()).hexdigest() + "x" * 200
+"""
+LARGE_MEGABYTES = 100
+SLOW_BYTES = 3_900_000
+"""What a slow caller announces: nearly the largest body."""
+WATCH_SECONDS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Who calls at once.
+
+    Attributes:
+        clients: Who ask and wait for the answer, again and again.
+        slow: Who begin a body that never comes to its end.
+        large: Who send bodies of 100 MB, again and again.
+    """
+
+    clients: int
+    slow: int
+    large: int
+
+
+@dataclass(slots=True)
+class Seen:
+    """What came of it.
+
+    Attributes:
+        answered: Answers that clients have got.
+        lost: Those of them that the recording lacks, or has otherwise.
+        refused: Bodies that were too large, and answered so.
+        slow: Callers that were still sending.
+        megabytes: The most memory that the proxy had.
+    """
+
+    answered: int = 0
+    lost: int = 0
+    refused: int = 0
+    slow: int = 0
+    megabytes: int = 0
+
+
+def killed_under_load(folder: Path, load: Load, seconds: float) -> Seen:
+    """Kill a proxy some seconds after all of its callers have begun, and read its recording.
+
+    Args:
+        folder: An empty one.
+        load: Its callers.
+        seconds: Until it is killed; the first answer is waited for.
+    """
+    (folder / "model.py").write_text(MODEL, "utf-8")
+    options = ["--upstream", "openai=scripted:model.py:answer", "--record", "session.replay"]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "chaosagent", "proxy", *options],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    assert running.stdout is not None
+    with running, running.stdout:
+        try:
+            seen, answered = asyncio.run(_under_load(running, exported(running, "OPENAI_BASE_URL"), load, seconds))
+        finally:
+            running.kill()
+    recorded = _recorded(folder / "session.replay")
+    seen.answered = len(answered)
+    seen.lost = sum(recorded.get(text) != answer for text, answer in answered.items())
+    assert all(answer == hashlib.sha256(text.encode()).hexdigest() + "x" * 200 for text, answer in answered.items())
+    return seen
+
+
+async def _under_load(
+    running: subprocess.Popen[str], address: str, load: Load, seconds: float
+) -> tuple[Seen, dict[str, str]]:
+    import httpx
+
+    seen, answered = Seen(), dict[str, str]()
+    url = httpx.URL(address)
+    client = httpx.AsyncClient(trust_env=False, timeout=None, limits=httpx.Limits(max_connections=None))
+
+    async def ask(number: int) -> None:
+        for count in range(1_000_000):
+            text = f"{number}-{count}"
+            answer = await client.post(
+                f"{url}/chat/completions", json={"messages": [{"role": "user", "content": text}]}
+            )
+            if answer.status_code == httpx.codes.OK:
+                answered[text] = str(answer.json()["choices"][0]["message"]["content"])
+
+    async def send_large(_: int) -> None:
+        while True:
+            answer = await client.post(f"{url}/chat/completions", content=_hundred_megabytes())
+            seen.refused += answer.status_code == httpx.codes.REQUEST_ENTITY_TOO_LARGE
+
+    async def send_slowly(_: int) -> None:
+        _reader, writer = await asyncio.open_connection("127.0.0.1", url.port)
+        head = f"POST {url.path}/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: {SLOW_BYTES}\r\n\r\n"
+        writer.write(head.encode() + b"{")
+        seen.slow += 1
+        while True:
+            await asyncio.sleep(0.5)
+            writer.write(b" ")
+            await writer.drain()
+
+    callers: list[tuple[Any, int]] = [(send_slowly, load.slow), (ask, load.clients), (send_large, load.large)]
+    tasks = [asyncio.ensure_future(call(number)) for call, count in callers for number in range(count)]
+    begun = monotonic()
+    while running.poll() is None and (monotonic() - begun < seconds or not answered):
+        seen.megabytes = max(seen.megabytes, _memory_peak(running.pid))
+        await asyncio.sleep(WATCH_SECONDS)
+    running.kill()
+    with contextlib.suppress(TimeoutError):  # what was sent before the kill may still arrive
+        await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 20.0)
+    await client.aclose()
+    return seen, answered
+
+
+async def _hundred_megabytes() -> AsyncIterator[bytes]:
+    for _ in range(LARGE_MEGABYTES):
+        yield b"y" * 1_000_000
+
+
+def _memory_peak(pid: int) -> int:
+    """Return the most memory that a process has had, in MB; 0 where the system does not say."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text("utf-8").splitlines():
+            if line.startswith("VmHWM"):
+                return int(line.split()[1]) // 1_000
+    return 0
+
+
+def _recorded(path: Path) -> dict[str, str]:
+    """Return the answers of a recording by their questions."""
+    found = {}
+    for step in read_record(path).trace.steps:
+        messages: Any = step.arguments["messages"]
+        answer: Any = step.answer
+        if answer is not None:
+            found[messages[-1]["content"]] = answer["content"]
+    return found
