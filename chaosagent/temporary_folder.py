@@ -31,7 +31,7 @@ exec 3<&0
     done
     left=
     for folder in "$1" "$1"-*; do [ -e "$folder" ] && left=yes; done
-    [ "$left" ] || exit 0
+    [ "$left" ] || {{ [ "$2" ] && [ "$round" -lt 2 ]; }} || exit 0  # a server that was starting makes it again
     rm -rf -- "$1" "$1"-*
     sleep 1
   done
