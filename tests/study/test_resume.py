@@ -27,6 +27,8 @@ from chaosagent.faults.evaluation import Evaluation, Fingerprinting
 from chaosagent.faults.evaluation_codec import decode_evaluation, encode_evaluation
 from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.faults.space import Choices, Space
+from chaosagent.limits import StudyLimits
+from chaosagent.searchers import entries
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import SearchResult, StudyResult
@@ -39,7 +41,7 @@ from chaosagent.study.task_seed import TaskSeed
 from chaosagent.study.trial import Trial
 from chaosagent.targets.loading import load_target
 from chaosagent.vocabulary import Ending
-from tests.thorough import part_of
+from tests.thorough import IS_THOROUGH, part_of
 
 SPECS = tuple(contract.id for contract in default_contracts())
 bench = functools.partial(load_workbench, "refund", "naive", SPECS)
@@ -361,6 +363,32 @@ def test_an_interrupted_study_tells_how_many_runs_of_an_earlier_session_it_did_n
     assert part.interrupted
     assert part.unused_earlier > 0
     assert part.executions + part.unused_earlier == whole.executions
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("searcher", sorted(entries()))
+def test_with_every_searcher_an_interrupted_study_ends_as_one_that_nobody_has_interrupted(
+    searcher: str, tmp_path: Path
+) -> None:
+    doing = replace(
+        plan(), seeds=(0,), budget=2.2, searcher=searcher, limits=StudyLimits(trials_max=150 if IS_THOROUGH else 25)
+    )
+    store = StudyStore.create(tmp_path / "whole", doing, "")
+    whole = Study(doing, InlineExecutor(bench()), sinks=[store]).run()
+    store.close(whole.digest)
+
+    store = StudyStore.create(tmp_path / "parts", doing, "")
+    result = Study(doing, InlineExecutor(bench()), sinks=[store, Impatient(5)]).run()
+    store.close()
+    for patience in (1, 10, 1_000_000):
+        assert result.interrupted
+        store = StudyStore.resume(tmp_path / "parts", doing)
+        sinks = [store, Impatient(patience)]
+        result = Study(doing, InlineExecutor(bench()), sinks=sinks, earlier=store.earlier()).run()
+        store.close(*([] if result.interrupted else [result.digest]))
+
+    assert essence(result) == essence(whole)
+    assert stored(tmp_path / "parts") == stored(tmp_path / "whole")
 
 
 @pytest.mark.slow
