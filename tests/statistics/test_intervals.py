@@ -4,7 +4,7 @@ from math import comb
 from statistics import fmean
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from chaosagent.errors import UsageError
@@ -84,6 +84,7 @@ def test_of_few_tasks_nothing_is_said() -> None:
 
 
 @given(st.lists(st.floats(0, 1), min_size=5, max_size=40))
+@example([0.0, 0.0, 0.0, 0.0, 2e-309])
 def test_the_interval_over_tasks_holds_their_mean_and_is_no_wider_than_if_each_failed_or_succeeded(
     shares: list[float],
 ) -> None:

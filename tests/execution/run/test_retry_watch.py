@@ -9,6 +9,8 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -91,13 +93,12 @@ def played(deed: Deed, server: Flaky, statuses: list[int], schedule: str = "") -
 
 
 def by_openai(url: str, retries: int = 2) -> None:
-    openai = pytest.importorskip("openai")
-    client = openai.OpenAI(base_url=url, api_key="k", max_retries=retries)
+    client = import_module("openai").OpenAI(base_url=url, api_key="k", max_retries=retries)
     client.chat.completions.create(model="m", messages=[{"role": "user", "content": "pay?"}])
 
 
 def by_requests(url: str, retries: int = 2) -> None:
-    requests, retry = pytest.importorskip("requests"), pytest.importorskip("urllib3.util")
+    requests, retry = import_module("requests"), import_module("urllib3.util")
     with requests.Session() as session:
         policy = retry.Retry(retries, status_forcelist=[503], allowed_methods=None, respect_retry_after_header=False)
         session.mount("http://", requests.adapters.HTTPAdapter(max_retries=policy))
@@ -113,6 +114,10 @@ def by_urllib(url: str, attempts: int = 3, *, one_order: bool = True) -> None:
 
 
 def without_retries(url: str) -> None:
+    by_urllib(url, attempts=1)
+
+
+def by_openai_without_retries(url: str) -> None:
     by_openai(url, retries=0)
 
 
@@ -120,7 +125,13 @@ def different_orders(url: str) -> None:
     by_urllib(url, one_order=False)
 
 
-@pytest.mark.parametrize("deed", [by_openai, by_requests, by_urllib])
+def with_package(name: str, *values: Any) -> Any:
+    """A case that needs a package, which the fast tests do not have."""
+    missing = pytest.mark.skipif(find_spec(name) is None, reason=f"needs {name}")
+    return pytest.param(*values, marks=[pytest.mark.slow, missing])
+
+
+@pytest.mark.parametrize("deed", [with_package("openai", by_openai), with_package("requests", by_requests), by_urllib])
 def test_a_client_that_retries_twice_is_pointed_out_outside_the_digest(deed: Deed, flaky: Flaky) -> None:
     calm = played(deed, flaky, [])
     retried = played(deed, flaky, [503, 503])
@@ -131,7 +142,12 @@ def test_a_client_that_retries_twice_is_pointed_out_outside_the_digest(deed: Dee
 
 
 @pytest.mark.parametrize(
-    ("deed", "statuses"), [(without_retries, [503, 503]), (different_orders, [503, 503]), (by_urllib, [404, 404])]
+    ("deed", "statuses"),
+    [
+        with_package("openai", by_openai_without_retries, [503, 503]),
+        (different_orders, [503, 503]),
+        (by_urllib, [404, 404]),
+    ],
 )
 def test_what_is_no_retry_is_not(deed: Deed, statuses: list[int], flaky: Flaky) -> None:
     assert played(deed, flaky, statuses).trace.retries == ()
