@@ -41,7 +41,8 @@ def wilson(successes: float, trials: float, *, confidence: float = 0.95) -> Inte
     middle = share + z * z / (2 * trials)
     spread = z * sqrt(share * (1 - share) / trials + z * z / (4 * trials * trials))
     scale = 1 + z * z / trials
-    low = 0.0 if successes == 0 else min(share, max(0.0, (middle - spread) / scale))  # of tiny shares it is all rounding
+    # The share is within, whatever rounding does to the ends.
+    low = 0.0 if successes == 0 else min(share, max(0.0, (middle - spread) / scale))
     high = 1.0 if successes == trials else max(share, min(1.0, (middle + spread) / scale))
     return Interval(low, high)
 
