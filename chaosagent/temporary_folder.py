@@ -25,13 +25,13 @@ exec 3<&0
 (
   read -r _ <&3
   for round in {" ".join(map(str, range(ROUNDS_MAX)))}; do
-    [ "$2" = "" ] || for file in $(find /proc/[0-9]*/fd -lname "$1/*"); do
+    [ "$2" = "" ] || for file in $(find /proc/[0-9]*/fd -lname "$1/*"; grep -lF -- "$1/" /proc/[0-9]*/cmdline); do
       file=${{file#/proc/}}
       [ "${{file%%/*}}" = "$2" ] || kill -9 "${{file%%/*}}"
     done
     left=
     for folder in "$1" "$1"-*; do [ -e "$folder" ] && left=yes; done
-    [ "$left" ] || {{ [ "$2" ] && [ "$round" -lt 2 ]; }} || exit 0  # a server that was starting makes it again
+    [ "$left" ] || {{ [ "$2" ] && [ "$round" -lt 2 ]; }} || exit 0
     rm -rf -- "$1" "$1"-*
     sleep 1
   done
@@ -45,7 +45,8 @@ def temporary_folder(within: Path | None = None, *, of_servers: bool = False) ->
 
     Args:
         within: Where it is made; the system's folder for temporary files by default.
-        of_servers: Other processes that still have open files in the folder then are killed, where there is a /proc.
+        of_servers: Then kill other processes, where there is a /proc, that have open files in the folder or name one on
+            their command line: a server that is only starting has not opened any.
 
     Raises:
         OSError: It cannot be made.
@@ -80,7 +81,10 @@ def _unused_name(process: int, place: Path) -> Path:
 
 
 def _begin_guard(name: Path, servers_of: int | None = None) -> int:
-    """Have a folder, and those whose names go on with a hyphen, removed once a pipe is closed; return its number."""
+    """Start a process that removes a folder, and those named after it with a hyphen, when our end of a pipe is closed.
+
+    Returns the file descriptor of that end.
+    """
     guard = subprocess.Popen(
         ["/bin/sh", "-c", _GUARD, "sh", str(name), "" if servers_of is None else str(servers_of)],
         stdin=subprocess.PIPE,

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 import subprocess
+from pathlib import Path
+from typing import Any
+
+from chaosagent.replays.store import read_record
 
 SECONDS_MAX = 120.0
 """Seconds to wait for what normally comes at once."""
@@ -19,3 +23,14 @@ def exported(running: subprocess.Popen[str], variable: str) -> str:
         assert line, said
         said += line
     return found[1]
+
+
+def recorded_answers(path: Path) -> dict[str, str]:
+    """Return the answers of a recorded model by the last message of what it was asked."""
+    found = {}
+    for step in read_record(path).trace.steps:
+        messages: Any = step.arguments["messages"]
+        answer: Any = step.answer
+        if answer is not None:
+            found[messages[-1]["content"]] = answer["content"]
+    return found

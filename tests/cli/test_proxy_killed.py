@@ -21,7 +21,7 @@ from chaosagent.cli.main import main
 from chaosagent.errors import RecordError
 from chaosagent.replays.store import read_record
 from chaosagent.vocabulary import Ending
-from tests.cli.proxies import SECONDS_MAX, exported
+from tests.cli.proxies import SECONDS_MAX, exported, recorded_answers
 
 pytestmark = [pytest.mark.proxy, pytest.mark.slow]
 httpx = pytest.importorskip("httpx")
@@ -77,17 +77,6 @@ def _said(answer: Any) -> str:
     return str(answer.json()["choices"][0]["message"]["content"])
 
 
-def _recorded(path: Path) -> dict[str, str]:
-    """Return the answers of a record by their questions."""
-    found = {}
-    for step in read_record(path).trace.steps:
-        messages: Any = step.arguments["messages"]
-        answer: Any = step.answer
-        if answer is not None:
-            found[messages[-1]["content"]] = answer["content"]
-    return found
-
-
 def _ask_until_killed(running: subprocess.Popen[str], address: str, clients: int, kill_at: int) -> dict[str, str]:
     """Let clients ask at the same time, kill the proxy once some are answered, and return what was answered."""
     answered: dict[str, str] = {}
@@ -115,7 +104,7 @@ def test_sigkill_loses_nothing_that_was_answered(tmp_path: Path, kill_at: int, c
         answered = _ask_until_killed(running, address, clients, kill_at)
         running.wait()
 
-    read = _recorded(tmp_path / "session.replay")
+    read = recorded_answers(tmp_path / "session.replay")
     assert len(answered) >= kill_at
     assert {text: read.get(text) for text in answered} == answered
     assert len(read) <= len(answered) + clients
@@ -188,7 +177,7 @@ def test_every_shorter_file_is_a_shorter_session_and_every_changed_byte_is_refus
     assert counts == {0, 1, 2, 3}
 
 
-def test_a_full_disk_ends_the_session_and_gives_out_nothing_that_is_not_recorded(tmp_path: Path) -> None:
+def test_a_full_disk_ends_the_session_and_gives_out_nothing_that_is_notrecorded_answers(tmp_path: Path) -> None:
     def small_files() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a write above the limit is then an error, as on a full disk
         resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
@@ -204,7 +193,7 @@ def test_a_full_disk_ends_the_session_and_gives_out_nothing_that_is_not_recorded
         _, told = running.communicate(timeout=SECONDS_MAX)
 
     assert 3 < len(answered) < 15
-    assert _recorded(tmp_path / "session.replay") == answered
+    assert recorded_answers(tmp_path / "session.replay") == answered
     assert running.returncode == 4
     assert "session.replay: cannot be written: " in told
     assert "What was answered before stands in it" in told
@@ -243,7 +232,7 @@ def test_each_session_has_a_file_of_its_own_in_a_folder(tmp_path: Path) -> None:
         assert "recorded in records/" in said
 
     paths = sorted((tmp_path / "records").iterdir())
-    assert [list(_recorded(path)) for path in paths] in ([["1 0"], ["1 1"]], [["1 1"], ["1 0"]])
+    assert [list(recorded_answers(path)) for path in paths] in ([["1 0"], ["1 1"]], [["1 1"], ["1 0"]])
     assert {stat.S_IMODE(path.stat().st_mode) for path in paths} == {0o600}
 
 
@@ -261,7 +250,7 @@ def test_a_body_above_the_limit_is_refused_and_the_session_goes_on(tmp_path: Pat
 
     assert [answer.status_code for answer in (*large, chunked)] == [413] * 3
     assert "--body-mb" in chunked.json()["error"]["message"]
-    assert (code, _recorded(tmp_path / "session.replay")) == (0, {"1 before": before, "1 after": after})
+    assert (code, recorded_answers(tmp_path / "session.replay")) == (0, {"1 before": before, "1 after": after})
 
 
 def test_slow_callers_and_large_bodies_take_neither_the_memory_nor_the_answers_of_the_others(tmp_path: Path) -> None:
@@ -289,7 +278,7 @@ def test_slow_callers_and_large_bodies_take_neither_the_memory_nor_the_answers_o
 
     assert statuses == [413] * 3
     assert len(answered) == 63
-    assert _recorded(tmp_path / "session.replay") == answered
+    assert recorded_answers(tmp_path / "session.replay") == answered
     assert grown < 60, "megabytes, of which bodies of 100 MB would take more"
 
 
@@ -323,7 +312,7 @@ def test_a_session_of_more_than_64_mebibytes_is_recorded_whole(tmp_path: Path) -
 
     assert code == 0
     assert (tmp_path / "session.replay").stat().st_size > 64 * 1024 * 1024
-    assert _recorded(tmp_path / "session.replay") == answered
+    assert recorded_answers(tmp_path / "session.replay") == answered
 
 
 def test_a_session_at_its_limit_ends_and_keeps_what_it_has(tmp_path: Path) -> None:
@@ -341,7 +330,7 @@ def test_a_session_at_its_limit_ends_and_keeps_what_it_has(tmp_path: Path) -> No
     assert "--total-mb" in answer.json()["error"]["message"]
     assert (running.returncode, len(answered)) == (3, 5)
     assert "reached its limit of 0.05 MB" in said
-    assert _recorded(tmp_path / "session.replay") == answered
+    assert recorded_answers(tmp_path / "session.replay") == answered
 
 
 @pytest.mark.parametrize("option", ["--body-mb", "--total-mb"])

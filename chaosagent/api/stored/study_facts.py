@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import Literal
 
 from chaosagent.api.rows import STUDY_NAME, Certificate, certificates_in, store_in
 from chaosagent.api.stored.further_study import OBJECTIVE_FOLDER, belongs_to
@@ -36,7 +35,7 @@ from chaosagent.study.plan import OBJECTIVE
 from chaosagent.study.store.facts import Facts, bounds_in, names_in, read_facts
 from chaosagent.study.store.files import FILE_NAME
 from chaosagent.study.store.lock import holder_of
-from chaosagent.study.store.progress_file import read_progress
+from chaosagent.study.store.progress_file import Snapshot, read_progress
 from chaosagent.study.store.reading import (
     REMEDY,
     REMEDY_ANEW,
@@ -96,7 +95,7 @@ def _is_closed(path: Path) -> bool:
 
 
 def _of_store(folder: Path, store: ClosedStore, budget: float) -> StudyFacts:
-    connection, facts = store.connection, store.facts
+    connection, facts, told = store.connection, store.facts, _progress_of(folder)
     settings = load_study(folder / STUDY_NAME).settings.search
     found, missing = _stored_counterexamples(folder, store)
     searches = list(map(_search_fact, certificates_in(store, budget)))
@@ -120,17 +119,17 @@ def _of_store(folder: Path, store: ClosedStore, budget: float) -> StudyFacts:
         facts.get("target", ""),
         facts.get("config", ""),
         budget,
-        "ended" if "ended" in facts else _cut_by(folder),
+        "ended" if "ended" in facts else "out of time" if told and told.state == "out of time" else "interrupted",
         stochastic=stochastic,
         wants_several=settings.all_minimal or settings.signatures is not None,
-        search_count=_search_count(folder, len(searches)),
+        search_count=max(len(searches), told.searches if told else 0),
         searches=searches,
         counterexamples=found,
         missing=missing,
         trials=connection.execute("SELECT count(*) FROM trial").fetchone()[0],
         executions=executions,
         errors=errors or 0,
-        seconds=_seconds(folder, facts.get("seconds", "0")),
+        seconds=told.seconds if told else float(facts.get("seconds", "0")),
         failed=[
             ErrorFact(error, count, task, schedule)
             for error, count, task, schedule, _ in connection.execute(_ERRORS).fetchmany(ERRORS_MAX)
@@ -301,22 +300,9 @@ def _best_costs(connection: sqlite3.Connection) -> Iterator[tuple[int, float]]:
             yield run, cost
 
 
-def _search_count(folder: Path, at_least: int) -> int:
+def _progress_of(folder: Path) -> Snapshot | None:
+    """Return what a study has said of itself at its end; `None` of an older one, which did not say it."""
     try:
-        return max(at_least, read_progress(folder).searches)
-    except UsageError:  # an older study does not say
-        return at_least
-
-
-def _cut_by(folder: Path) -> Literal["interrupted", "out of time"]:
-    try:
-        return "out of time" if read_progress(folder).state == "out of time" else "interrupted"
+        return read_progress(folder)
     except UsageError:
-        return "interrupted"
-
-
-def _seconds(folder: Path, stored: str) -> float:
-    try:
-        return read_progress(folder).seconds
-    except UsageError:
-        return float(stored)
+        return None

@@ -75,7 +75,22 @@ class _RetryWatch:
         self._calls[id(place)] = place
         return _Sent(id(place), method, host, path, hashlib.blake2b(body).digest())
 
-    def ended(self, sent: _Sent, failure: str, gateway_retries: int = 0) -> None:
+    @contextlib.contextmanager
+    def attempt(self, sent: _Sent) -> Iterator[None]:
+        """Take it as a failed attempt if the `with` block raises."""
+        try:
+            yield
+        except Exception as error:
+            self._ended(sent, type(error).__name__)
+            raise
+
+    def answered(self, sent: _Sent, status: int, headers: Mapping[str, str]) -> None:
+        """Take the answer to an attempt."""
+        told = headers.get(_GATEWAY_RETRIES) or ""
+        gateway_retries = int(told) if told.isdecimal() and told.isascii() else 0
+        self._ended(sent, f"status {status}" if status >= 500 or status in _STATUSES else "", gateway_retries)
+
+    def _ended(self, sent: _Sent, failure: str, gateway_retries: int = 0) -> None:
         """Take how an attempt ended: with a failure, empty for none, after so many retries of a gateway."""
         first, attempts = self._failed.pop(sent, (failure, 0))
         attempts += 1 + gateway_retries
@@ -91,15 +106,6 @@ def _here() -> _RetryWatch | None:
     """Return the watch of the run whose world acts; `None` where no world does."""
     watch = _WATCH.get()
     return watch if watch is not None and INSIDE.get() else None
-
-
-def _failure_in(status: int) -> str:
-    return f"status {status}" if status >= 500 or status in _STATUSES else ""
-
-
-def _retries_in(headers: Mapping[str, str]) -> int:
-    told = headers.get(_GATEWAY_RETRIES) or ""
-    return int(told) if told.isdecimal() and told.isascii() else 0
 
 
 def _wrap_clients() -> None:
@@ -127,12 +133,9 @@ def _watched_send(send: Callable[..., Any]) -> Callable[..., Any]:
         if watch is None:
             return send(client, request, **options)
         sent = _of_httpx(watch, request)
-        try:
+        with watch.attempt(sent):
             answer = send(client, request, **options)
-        except Exception as error:
-            watch.ended(sent, type(error).__name__)
-            raise
-        watch.ended(sent, _failure_in(answer.status_code), _retries_in(answer.headers))
+        watch.answered(sent, answer.status_code, answer.headers)
         return answer
 
     return watched
@@ -145,12 +148,9 @@ def _watched_send_async(send: Callable[..., Any]) -> Callable[..., Any]:
         if watch is None:
             return await send(client, request, **options)
         sent = _of_httpx(watch, request)
-        try:
+        with watch.attempt(sent):
             answer = await send(client, request, **options)
-        except Exception as error:
-            watch.ended(sent, type(error).__name__)
-            raise
-        watch.ended(sent, _failure_in(answer.status_code), _retries_in(answer.headers))
+        watch.answered(sent, answer.status_code, answer.headers)
         return answer
 
     return watched
@@ -205,12 +205,9 @@ def _watched_answer(getresponse: Callable[..., Any]) -> Callable[..., Any]:
         if watch is None or sending is None:
             return getresponse(connection, *arguments, **options)
         sent = watch.sent(sending.method, connection.host, sending.path, sending.body)
-        try:
+        with watch.attempt(sent):
             answer = getresponse(connection, *arguments, **options)
-        except Exception as error:
-            watch.ended(sent, type(error).__name__)
-            raise
-        watch.ended(sent, _failure_in(answer.status), _retries_in(answer.headers))
+        watch.answered(sent, answer.status, answer.headers)
         return answer
 
     return watched

@@ -1,4 +1,4 @@
-"""The connection to a Ray cluster, or to a Ray of our own, of which nothing is left when this process has ended."""
+"""The connection to a Ray cluster, or to a local Ray that ends, and whose files are removed, with this process."""
 
 from __future__ import annotations
 

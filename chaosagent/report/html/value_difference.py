@@ -38,6 +38,8 @@ def differences_between(here: Plain, there: Plain, name: str) -> list[Difference
 
 
 def _differences(here: Plain, there: Plain, path: str, depth: int) -> Iterator[Difference]:
+    if here == there and repr(here) == repr(there):  # as values, false equals 0
+        return
     if isinstance(here, str) and isinstance(there, str) and depth < DEPTH_MAX:
         parsed = _parsed(here), _parsed(there)
         inside = () if None in parsed else list(islice(_differences(*parsed, path, depth + 1), PATHS_MAX))
@@ -59,7 +61,7 @@ def _differences(here: Plain, there: Plain, path: str, depth: int) -> Iterator[D
             yield Difference(f"{path}, items", str(len(here)), str(len(there)))
         return
     left, right = compact(here), compact(there)
-    if left != right:  # as values, false equals 0
+    if left != right:
         yield Difference(path, *_cut_around(left, right))
 
 

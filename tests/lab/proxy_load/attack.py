@@ -15,8 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from chaosagent.clock import monotonic
-from chaosagent.replays.store import read_record
-from tests.cli.proxies import exported
+from tests.cli.proxies import exported, recorded_answers
 
 MODEL = """
 import hashlib
@@ -88,7 +87,7 @@ def killed_under_load(folder: Path, load: Load, seconds: float) -> Seen:
             seen, answered = asyncio.run(_under_load(running, exported(running, "OPENAI_BASE_URL"), load, seconds))
         finally:
             running.kill()
-    recorded = _recorded(folder / "session.replay")
+    recorded = recorded_answers(folder / "session.replay")
     seen.answered = len(answered)
     seen.lost = sum(recorded.get(text) != answer for text, answer in answered.items())
     assert all(answer == hashlib.sha256(text.encode()).hexdigest() + "x" * 200 for text, answer in answered.items())
@@ -164,14 +163,3 @@ def _memory_peak(pid: int) -> int:
             if line.startswith("VmHWM"):
                 return int(line.split()[1]) // 1_000
     return 0
-
-
-def _recorded(path: Path) -> dict[str, str]:
-    """Return the answers of a recording by their questions."""
-    found = {}
-    for step in read_record(path).trace.steps:
-        messages: Any = step.arguments["messages"]
-        answer: Any = step.answer
-        if answer is not None:
-            found[messages[-1]["content"]] = answer["content"]
-    return found
