@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import inspect
 import sys
 from collections.abc import Mapping
@@ -99,7 +100,7 @@ class Template:
         """The names of its settings, sorted."""
         return tuple(sorted(self._fields))
 
-    @property
+    @functools.cached_property
     def needed(self) -> tuple[str, ...]:
         """The names of the settings that must be given, sorted."""
         missing = dataclasses.MISSING

@@ -143,8 +143,10 @@ class Combinations:
                 (injection,) = added
                 cost = self._model.of(injection.operator)
                 if cost <= affordable + COST_TOLERANCE:
-                    acts = [act.position for act in stretch.run.acts if act.injection == injection]
-                    positions.setdefault(injection.place, (number, min(acts, default=0)))
+                    if injection.place not in positions:
+                        acts = self._states.run_of(stretch).acts
+                        first = min((act.position for act in acts if act.injection == injection), default=0)
+                        positions[injection.place] = (number, first)
                     places[injection.place].append((cost, str(injection), injection))
         ordered = sorted(places, key=lambda place: positions[place], reverse=True)
         at_places = [[one for *_, one in sorted(places[place], key=lambda one: one[:2])] for place in ordered]

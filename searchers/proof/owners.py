@@ -98,7 +98,7 @@ class Owners:
             stretches.append(stretch)
             state = stretch.next_state
             if state is None:
-                return (stretches, stretch.run.schedule) if self._is_short(stretches) else None
+                return (stretches, self._states.run_of(stretch).schedule) if self._is_short(stretches) else None
             owner = self._owners.get(state)
             if owner is not None and owner[0] < (child.cost, str(schedule)):
                 is_shown = self._stands_for(owner[1], schedule) and self._is_short(stretches)

@@ -77,7 +77,7 @@ class ExactSearcher:
         self._cheapest = problem.space.cost_min
         self.expander = self._new_expander()
         self.told = TrialLog(problem.log)
-        self.states = States(problem.monitor, problem.space.model, problem.seed)
+        self.states = States(problem.monitor, problem.space.model, problem.seed, problem.log)
         self._chains = Chains(self.states, problem.space.model, problem.budget)
         self._audit = Audit(problem.contract, self._chains)
         self._restart()
@@ -367,7 +367,7 @@ class ExactSearcher:
         if not self._rules["R3"] or self._problem.by_chance:
             return False
         stretch = self.states.foretold(schedule)
-        verdict = None if stretch is None else stretch.run.verdict(self._problem.contract)
+        verdict = None if stretch is None else self.states.run_of(stretch).verdict(self._problem.contract)
         return verdict is not None and verdict.verdict is Verdict.HOLDS
 
     @property
@@ -383,7 +383,7 @@ class ExactSearcher:
         shown = self._owners.shown(child, schedule) if self._foresees else None
         if shown is None or shown[0][-1].next_state is not None:
             return shown
-        verdict = shown[0][-1].run.verdict(self._problem.contract)
+        verdict = self.states.run_of(shown[0][-1]).verdict(self._problem.contract)
         return shown if verdict is not None and verdict.verdict is Verdict.HOLDS else None
 
     def _take_over(self, schedule: Schedule, child: Child, shown: Sequence[Stretch], twin: Schedule) -> None:
@@ -392,9 +392,7 @@ class ExactSearcher:
         for _, slot in self._audit.slots("R3", 1):
             self._audit.keep(slot, Sample("R3", schedule, (twin,)))
         self._owners.take_shown(schedule, shown, (child.cost, str(schedule)))
-        ended = float("inf") if shown[0].ended is None else shown[0].ended
-        after = max(act.position for act in shown[0].run.acts if act.position <= ended)
         for part, stretch in enumerate(shown):
-            until = float("inf") if stretch.ended is None else stretch.ended
-            self._grow(Origin(schedule, child.cost, max(after, stretch.begun), stretch.run, part), until)
-            after = -1
+            run, until = self.states.run_of(stretch), float("inf") if stretch.ended is None else stretch.ended
+            acted = -1 if part else max(act.position for act in run.acts if act.position <= until)
+            self._grow(Origin(schedule, child.cost, max(acted, stretch.begun), run, part), until)

@@ -19,10 +19,14 @@ from chaosagent.faults.operator import COST_DECIMALS, CostModel
 from chaosagent.faults.schedule import Schedule, schedule
 from chaosagent.searchers.seen.course import BEGIN, NOTHING, START, Course, Mark, State
 from chaosagent.searchers.seen.deviations import Deviations
+from chaosagent.study.memory.evaluation_log import EvaluationLog
 from chaosagent.vocabulary import Ending, Verdict
 
 Edge: TypeAlias = tuple[State, frozenset[Injection]]
 """A state, and what acts behind it before the next checkpoint."""
+
+End: TypeAlias = tuple[Ending, Verdict, bool]
+"""How a run ended, what a contract said of it, and whether that is unfair."""
 
 KNOWN_MAX = 20_000
 """Of how many stretches the crossings are remembered; then they are looked at anew."""
@@ -38,16 +42,20 @@ class Stretch(NamedTuple):
     """What a run did from a checkpoint to the next one, or to its end.
 
     Attributes:
-        run: That showed it.
+        shown_by: The run that showed it, or its number in the log; `States.run_of` returns the run.
+        spent: Share of a limit that this run has used.
         begun: Position of the checkpoint.
         ended: Position of the next checkpoint; `None` when the run ended before one.
         next_state: Of that checkpoint.
+        end: How the run ended, if before one, as far as that follows from the state.
     """
 
-    run: Evaluation
+    shown_by: Evaluation | int
+    spent: float
     begun: int
     ended: int | None
     next_state: State | None
+    end: End | None
 
 
 class Step(NamedTuple):
@@ -96,15 +104,18 @@ class States:
         monitor: Place of the contract among the monitors of fingerprints.
         model: What injections cost.
         seed: Of the runs.
+        log: Has all runs that are taken (`Problem.log`), which are then not kept here; `None` keeps them here.
 
     Attributes:
         latest: What the last run has shown that was not known before.
     """
 
-    def __init__(self, monitor: int, model: CostModel, seed: int) -> None:
+    def __init__(self, monitor: int, model: CostModel, seed: int, log: EvaluationLog | None = None) -> None:
+        self._log = log if log is not None and log.forgets else None
         self._monitor, self._model, self._deviations = monitor, model, Deviations(seed)
         self.latest: list[Edge] = []
         self._states: dict[State, State] = {}
+        self._ends: dict[End, End] = {}
         self._sets: dict[frozenset[Injection], frozenset[Injection]] = {}
         self._alone: dict[Injection, frozenset[Injection]] = {}
         self._paths: dict[State, Path] = {START: Path(0.0, NOTHING)}
@@ -129,7 +140,9 @@ class States:
         if effective is not schedule and not set(effective) <= set(schedule):
             return True  # what acted at more than one place, or at whichever agent's, is not told apart
         self._has_agents = self._has_agents or any(crossing.place.agent for crossing in evaluation.crossings)
-        course = self.course(evaluation)
+        course, end = self.course(evaluation), self._end_of(evaluation)
+        number = None if self._log is None else self._log.number(schedule)
+        shown_by = evaluation if number is None else number
         for (begun, state), acted, later in course.stretches():
             if later is None and evaluation.ending not in TOLD_BY_STATE:
                 break
@@ -137,19 +150,30 @@ class States:
             ended, next_state = (None, None) if later is None else later
             if known is None:
                 acted = self._sets.setdefault(acted, acted)
-                self._stretches[state][acted] = Stretch(evaluation, begun, ended, next_state)
+                own_end = end if next_state is None else None
+                self._stretches[state][acted] = Stretch(shown_by, evaluation.spent, begun, ended, next_state, own_end)
                 self._note(state, acted, next_state)
                 self.latest.append((state, acted))
             elif known.next_state is not next_state and known.next_state != next_state:
                 return False
             elif next_state is None:
-                return self._end_of(known.run) == self._end_of(evaluation)
+                return known.end == end
         return True
 
-    def _end_of(self, run: Evaluation) -> tuple[Ending, Verdict, bool] | None:
+    def _end_of(self, run: Evaluation) -> End | None:
         """Return how a run ended, as far as that follows from the state; `None` when the contract was not checked."""
         verdict = run.verdicts[self._monitor] if self._monitor < len(run.verdicts) else None
-        return None if verdict is None else (run.ending, verdict.verdict, verdict.unfair)
+        if verdict is None:
+            return None
+        end = (run.ending, verdict.verdict, verdict.unfair)
+        return self._ends.setdefault(end, end)
+
+    def run_of(self, stretch: Stretch) -> Evaluation:
+        """Return the run that has shown a stretch."""
+        if not isinstance(stretch.shown_by, int):
+            return stretch.shown_by
+        assert self._log is not None
+        return self._log.at(stretch.shown_by)
 
     def _note(self, state: State, acted: frozenset[Injection], following: State | None) -> None:
         self._outlooks.pop(state, None)
@@ -336,14 +360,14 @@ class States:
             ended = inf if stretch.ended is None else stretch.ended
             crossings = self._crossings[state, acted] = {
                 crossing.place: crossing
-                for crossing in stretch.run.crossings
+                for crossing in self.run_of(stretch).crossings
                 if stretch.begun < crossing.asked <= ended or stretch.begun < crossing.answered <= ended
             }
         first, found = inf if stretch.ended is None else stretch.ended + 0.5, None
         for injection in left:
             crossing = crossings.get(injection.place)
             if crossing is not None and injection not in acted:
-                deviation = self._deviations.of(injection, crossing, stretch.run)
+                deviation = self._deviations.of(injection, crossing, self.run_of(stretch))
                 if deviation is Deviation.NEVER:
                     continue
                 position = deviation.position(crossing.asked, crossing.answered)
@@ -354,7 +378,11 @@ class States:
 
 def limit_share_used(stretches: Iterable[Stretch]) -> float:
     """Return what stretches in a row use of a limit at most, as a share: what the runs used that show them."""
-    return sum({stretch.run.schedule: stretch.run.spent for stretch in stretches}.values())
+    return sum({_key_of(stretch.shown_by): stretch.spent for stretch in stretches}.values())
+
+
+def _key_of(shown_by: Evaluation | int) -> Schedule | int:
+    return shown_by if isinstance(shown_by, int) else shown_by.schedule
 
 
 def _shorten_way(

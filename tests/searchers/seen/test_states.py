@@ -152,7 +152,7 @@ def test_a_run_that_others_have_shown_in_parts_is_foretold(known_max: int, monke
 
     foretold = states.foretold(pair)
     assert foretold is not None
-    assert violates(foretold.run, "objective")
+    assert violates(states.run_of(foretold), "objective")
     assert states.foretold(parse(f"service:one[1] {LOST}")) is not None
     assert states.foretold(parse(f"service:three[1] {LOST}")) is None
 
@@ -233,8 +233,9 @@ def foretold_rightly(seed: int) -> int:
         foretold, ran = states.foretold(one), bench.run(one)
         if foretold is not None:
             count += 1
-            assert foretold.run.verdicts[monitor].verdict is ran.verdicts[monitor].verdict
-            assert foretold.run.ending is ran.ending
+            shown = states.run_of(foretold)
+            assert shown.verdicts[monitor].verdict is ran.verdicts[monitor].verdict
+            assert shown.ending is ran.ending
         states.take(ran)
     return count
 
