@@ -26,6 +26,17 @@ with temporary_folder(of_servers=len(sys.argv) > 1) as folder:
     time.sleep(600)
 """
 
+COMES_BACK = """
+import time
+from chaosagent.temporary_folder import temporary_folder
+
+with temporary_folder(of_servers=True) as folder:
+    print(folder, flush=True)
+time.sleep(7)
+folder.mkdir()
+(folder / "log").write_text("the last words of a client")
+"""
+
 
 def comes_to_go(path: Path) -> bool:
     until = monotonic() + SECONDS_MAX
@@ -87,3 +98,10 @@ def test_it_is_gone_when_the_process_is_killed_and_so_is_who_works_in_it(whole_g
         assert server.wait(SECONDS_MAX) == -signal.SIGKILL
     server.kill()
     server.wait()
+
+
+@pytest.mark.slow
+def test_it_does_not_stay_when_the_process_makes_it_again_on_its_way_out() -> None:
+    ended = subprocess.run([sys.executable, "-c", COMES_BACK], stdout=subprocess.PIPE, text=True, check=True)
+
+    assert comes_to_go(Path(ended.stdout.strip()))

@@ -7,17 +7,22 @@ import os
 import signal
 import tempfile
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from chaosagent.clock import monotonic
 from chaosagent.errors import StudyError
 from chaosagent.execution.workers.ray_address import check_answers
 from chaosagent.temporary_folder import temporary_folder
 
 OBJECT_STORE_BYTES = 80_000_000
+ALARM_SOON = 0.001
+"""Seconds until an alarm that was due meanwhile."""
+
 ESSENTIAL = frozenset({"gcs_server", "raylet"})
-SOCKET_PLACE_MAX = 16
-"""Characters: what Ray and we append makes nearly the 107 of a socket's path."""
+SOCKET_PLACE_MAX = 14
+"""Characters: what Ray and we append makes the 107 of a socket's path."""
 
 
 class RayConnection:
@@ -50,17 +55,14 @@ class RayConnection:
             folder = self._folder.enter_context(temporary_folder(_place_for_sockets(), of_servers=True))
             local = {"num_cpus": workers, "object_store_memory": OBJECT_STORE_BYTES, "include_dashboard": False}
             local["_temp_dir"] = str(folder)
-        before = signal.getsignal(signal.SIGTERM)
         try:
-            self._ray.init(address=self._address or "local", log_to_driver=False, logging_level="ERROR", **local)
+            with _own_signals():
+                self._ray.init(address=self._address or "local", log_to_driver=False, logging_level="ERROR", **local)
         except (ConnectionError, RuntimeError, ValueError) as error:
             first = str(error).strip().partition("\n")[0]
             raise StudyError(f"Ray cannot be reached at {self._address or 'this machine'}: {first}") from error
         except SystemExit as error:  # Ray's own answer to SIGTERM
             raise KeyboardInterrupt from error
-        finally:
-            if threading.current_thread() is threading.main_thread():
-                signal.signal(signal.SIGTERM, before)  # Ray takes it for itself; what it does is for the study to say
 
     def close(self) -> None:
         """Disconnect; a local Ray ends."""
@@ -80,6 +82,25 @@ class RayConnection:
         dead_processes = getattr(getattr(worker, "_global_node", None), "dead_processes", None)  # not in every Ray
         has_died = dead_processes is not None and any(str(kind) in ESSENTIAL for kind, _ in dead_processes())
         return has_died or not self._ray.is_initialized()
+
+
+@contextlib.contextmanager
+def _own_signals() -> Iterator[None]:
+    """Take back in the end what Ray takes for itself: what a signal does is for the study to say.
+
+    After a SIGTERM meanwhile Ray's code in C has an alarm abort the process three seconds later.
+    """
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+        yield
+        return
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGALRM)}
+    (left, again), begun = signal.getitimer(signal.ITIMER_REAL), monotonic()
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        signal.setitimer(signal.ITIMER_REAL, max(ALARM_SOON, left - (monotonic() - begun)) if left else 0.0, again)
 
 
 def _place_for_sockets() -> Path:
