@@ -18,11 +18,13 @@ from chaosagent.execution.run.doors import DoorOptions
 from chaosagent.faults.dry import RecordedCrossing, unpack_request
 from chaosagent.faults.injection import Injection, Place, injection_at
 from chaosagent.replays.record import ReplayRecord
+from chaosagent.trace.redact import redactor_of
 from chaosagent.trace.step import Step, StepKind
 from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Boundary
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+ARGUMENTS_SHOWN_MAX = 300
 
 
 class CallRelation(enum.Enum):
@@ -41,7 +43,7 @@ class Call(NamedTuple):
         place: Where it is made.
         boundary: The class of the interface.
         operation: What is asked.
-        request: Canonical bytes of operation and arguments.
+        request: Canonical bytes of operation and arguments, without secrets.
         asked: Position of the ask among everything that acted in the run.
         number: How many-th call of this interface and operation it is, from 1.
     """
@@ -150,17 +152,22 @@ def _fault(injection: Injection, steps: Iterable[Step]) -> Fault:
     return Fault(injection, next((step for step in steps if injection.hook.matches(place_of(step))), None))
 
 
-def calls_of(crossings: Iterable[RecordedCrossing]) -> list[Call]:
-    """Return the calls of a run in the order of asking."""
+def calls_of(crossings: Iterable[RecordedCrossing], secrets: tuple[str, ...]) -> list[Call]:
+    """Return the calls of a run in the order of asking, without their secrets, as the steps of a record are.
+
+    Args:
+        crossings: Those of the run, with their secrets.
+        secrets: The patterns of the target.
+    """
+    redactor = redactor_of(secrets)
     numbers: Counter[tuple[str, str]] = Counter()
     calls = []
     for crossing in crossings:
         operation = unpack_request(crossing.request).operation
         pair = crossing.place.interface, operation
         numbers[pair] += 1
-        calls.append(
-            Call(crossing.place, crossing.boundary, operation, crossing.request, crossing.asked, numbers[pair])
-        )
+        request = crossing.request if redactor is None else redactor.packed(crossing.request)
+        calls.append(Call(crossing.place, crossing.boundary, operation, request, crossing.asked, numbers[pair]))
     return calls
 
 
@@ -198,6 +205,17 @@ def candidates(
         *(Candidate(fault, call, CallRelation.OWN, call is found) for call in own),
         *(Candidate(fault, call, _relation(call, fault, recorded, doors), is_recorded=False) for call in elsewhere),
     ]
+
+
+def changed_arguments(candidate: Candidate) -> str:
+    """Say that a call has other arguments than the recorded one, empty if it has not."""
+    fault, call = candidate.fault, candidate.call
+    if call is None or fault.step is None or call.request == fault.step.request:
+        return ""
+    known = f"{fault.step.arguments}"[:ARGUMENTS_SHOWN_MAX]
+    now = f"{call.arguments}"[:ARGUMENTS_SHOWN_MAX]
+    changed = f"{call.operation}({known}) then, {call.operation}({now}) now"
+    return f"{fault.injection} acts on a call with other arguments: {changed}"
 
 
 def notes_on_new_calls(recorded: RecordedCalls, undisturbed: Trace, run: Trace) -> list[str]:

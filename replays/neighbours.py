@@ -170,8 +170,9 @@ class Around:
         price, numbers = space.model.of, itertools.count()
         costs = {candidate: price(candidate.injection.operator) for candidate in self.fixed.placed}
         total = sum(costs.values())
-        calls = calls_of(self.fixed.judged.execution.evaluation.crossings)
-        undisturbed = calls_of(self.today.undisturbed.evaluation.crossings)
+        secrets = self.today.experiment.target.secrets
+        calls = calls_of(self.fixed.judged.execution.evaluation.crossings, secrets)
+        undisturbed = calls_of(self.today.undisturbed.evaluation.crossings, secrets)
         for candidate in self.fixed.placed:
             others = [one.injection.hook for one in self.fixed.placed if one is not candidate]
             changed = dict.fromkeys(self._in_place_of(candidate, space, [*calls, *undisturbed]))

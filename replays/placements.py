@@ -117,6 +117,7 @@ class Placements:
         doors: What today's target declares, as `candidates` needs it.
         interfaces: Those that today's run without faults has opened.
         runs_max: How many runs may be made.
+        secrets: The patterns of today's target.
         findings: What was found so far.
     """
 
@@ -127,6 +128,7 @@ class Placements:
     doors: Mapping[str, DoorOptions] | None
     interfaces: Container[str]
     runs_max: int
+    secrets: tuple[str, ...]
     findings: Findings = field(default_factory=Findings)
     _run_before: set[Schedule] = field(default_factory=set)
 
@@ -201,7 +203,7 @@ class Placements:
             self.findings.replaced = self.findings.replaced or fault
 
     def _candidates(self, fault: Fault, placed: tuple[Candidate, ...], execution: Execution) -> list[Candidate]:
-        calls = calls_of(execution.evaluation.crossings)
+        calls = calls_of(execution.evaluation.crossings, self.secrets)
         taken = {candidate.call.place for candidate in placed if candidate.call is not None}
         staying = [one.injection.hook for one in self.recorded.faults if one.stays]
         found = [
@@ -232,7 +234,7 @@ class Placements:
         for one in sorted(later, key=_asked):
             execution = self._run((*before, candidate)).execution
             taken = {other.call.place for other in (*before, candidate) if other.call is not None}
-            moved = _same_call(one, calls_of(execution.evaluation.crossings), taken)
+            moved = _same_call(one, calls_of(execution.evaluation.crossings, self.secrets), taken)
             if moved is None:
                 return None
             found[_fault_text(one)] = moved

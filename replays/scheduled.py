@@ -12,9 +12,9 @@ from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.replays.calls import (
     CallRelation,
-    Candidate,
     Fault,
     calls_of,
+    changed_arguments,
     notes_on_new_calls,
     place_of,
     recorded_calls,
@@ -43,7 +43,6 @@ from chaosagent.vocabulary import Ending, Outcome
 
 MODE = "schedule"
 DECLARATIONS_UNKNOWN = "declarations unknown: the record is of a version that does not have them"
-ARGUMENTS_SHOWN_MAX = 300
 
 
 class Options(NamedTuple):
@@ -130,7 +129,8 @@ class ScheduleReplay:
         if not self._is_unchanged:
             if len(self._recorded.faults) == 1:
                 return None  # placing it comes to the same
-            calls = {call.place: call.request for call in calls_of(self._today.undisturbed.evaluation.crossings)}
+            undisturbed = calls_of(self._today.undisturbed.evaluation.crossings, self._secrets)
+            calls = {call.place: call.request for call in undisturbed}
             if calls.get(place_of(first.step)) != first.step.request:
                 return None
         judged = self._run(self._record.schedule)
@@ -157,6 +157,7 @@ class ScheduleReplay:
             doors=undisturbed.doors or None if self._effects_change is None else None,
             interfaces=self._today.interfaces,
             runs_max=self._options.runs_max.placements,
+            secrets=self._secrets,
         ).search()
 
     def _of(self, findings: Findings) -> Replay:
@@ -265,7 +266,7 @@ class ScheduleReplay:
         lost = tuple(
             f"{_call_name(fault)} is no longer called, as the target handles an earlier fault" for fault in fixed.lost
         )
-        changed = tuple(text for candidate in fixed.placed if (text := _changed_arguments(candidate)))
+        changed = tuple(text for candidate in fixed.placed if (text := changed_arguments(candidate)))
         trace = fixed.judged.execution.trace
         others = self._judge.violated_too(trace)
         new = notes_on_new_calls(self._recorded, self._today.undisturbed.trace, trace)
@@ -358,6 +359,10 @@ class ScheduleReplay:
         return known is not None and known.ending is trace.ending
 
     @property
+    def _secrets(self) -> tuple[str, ...]:
+        return self._today.experiment.target.secrets
+
+    @property
     def _is_drawn(self) -> bool:
         """Whether today's run without faults has drawn answers that the record does not have."""
         if not self._record.stochastic:
@@ -381,17 +386,6 @@ def _call_name(fault: Fault) -> str:
     interface, operation = fault.pair
     name = interface.partition(":")[2]
     return f"`{name}.{operation}`" if operation else f"`{name}`"
-
-
-def _changed_arguments(candidate: Candidate) -> str:
-    """Say that a call has other arguments than the recorded one, empty if it has not."""
-    fault, call = candidate.fault, candidate.call
-    if call is None or fault.step is None or call.request == fault.step.request:
-        return ""
-    known = f"{fault.step.arguments}"[:ARGUMENTS_SHOWN_MAX]
-    now = f"{call.arguments}"[:ARGUMENTS_SHOWN_MAX]
-    changed = f"{call.operation}({known}) then, {call.operation}({now}) now"
-    return f"{fault.injection} acts on a call with other arguments: {changed}"
 
 
 def _crashed_at(trace: Trace) -> str:

@@ -6,34 +6,11 @@ import io
 from collections.abc import Callable
 from typing import TextIO, TypeAlias
 
-from chaosagent.trace.redact import Redactor
+from chaosagent.trace.redact import are_secrets_known, without_secrets
 
 SHOWN_BYTES_MAX = 10_000
-_redactors: dict[tuple[str, ...], Redactor] = {}
-"""Of the targets that have run in this process; what one of them prints may be shown after its run."""
 
 Buffer: TypeAlias = "bytes | bytearray | memoryview"
-
-
-def redactor_of(patterns: tuple[str, ...]) -> Redactor | None:
-    """Return what removes the secrets of a target, `None` if it has none; from now on no print shows them either.
-
-    Args:
-        patterns: Regular expressions of them.
-
-    Raises:
-        SecretsError: A pattern is no regular expression.
-    """
-    if patterns and patterns not in _redactors:
-        _redactors[patterns] = Redactor(patterns)
-    return _redactors.get(patterns)
-
-
-def without_secrets(text: str) -> str:
-    """Return a text without the secrets of all targets that have run in this process."""
-    for redactor in _redactors.values():
-        text = redactor.text(text)
-    return text
 
 
 class CapturedOutput(io.BufferedIOBase):
@@ -76,11 +53,11 @@ class CapturedOutput(io.BufferedIOBase):
             self._room -= len(taken)
             self.left_out += size - len(taken)
             whole, end, self._line = (self._line + taken).rpartition(b"\n")
-            if _redactors and self._line:  # the rest of a secret of several lines may be still to come
+            if self._line and are_secrets_known():  # the rest of a secret of several lines may be still to come
                 self._line = whole + end + self._line
             elif end:
                 self._show(whole)
-            if _redactors and self._room == 0:  # what is left of a secret that is cut matches no pattern
+            if self._room == 0 and are_secrets_known():  # what is left of a secret that is cut matches no pattern
                 self.left_out += len(self._line)
                 self._line = b""
         else:

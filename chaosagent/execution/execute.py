@@ -12,7 +12,6 @@ from chaosagent.contracts.contract import Contract, Nominal, Setting, end_of
 from chaosagent.errors import PluginError, SecretsError, StoredDataError, StudyError, TargetError, UsageError
 from chaosagent.event_loop.real_time_loop import RealTimeLoop
 from chaosagent.event_loop.virtual_time import Deadlock, Livelock, TimeLimitReached, VirtualLoop, virtual_loop
-from chaosagent.execution.captured_output import redactor_of
 from chaosagent.execution.crash_location import crash_location
 from chaosagent.execution.failures import message_of
 from chaosagent.execution.run.access_watch import watch_accesses
@@ -48,6 +47,7 @@ from chaosagent.faults.evaluation import Evaluation, Fingerprinting
 from chaosagent.faults.schedule import EMPTY, Schedule
 from chaosagent.limits import RunLimits
 from chaosagent.targets.target import Target
+from chaosagent.trace.redact import redactor_of
 from chaosagent.trace.summary import summary_of
 from chaosagent.trace.trace import BEYOND, Trace
 from chaosagent.vocabulary import LIMITS_REACHED, ClockKind, Ending, Outcome, SystemConfig, Task, Verdict

@@ -5,6 +5,7 @@ from __future__ import annotations
 from chaosagent.faults.dry import RecordedCrossing, unpack_request, unpack_response
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.trace.diff import Difference
+from chaosagent.trace.redact import without_secrets
 
 TEXT_MAX = 300
 NO_CALL = "the outcome, a note or a verdict"
@@ -14,11 +15,15 @@ _CALL_FIELDS = ("place", "request", "answer", "asked at", "answered at")
 
 
 def difference_in_calls(expected: Evaluation, got: Evaluation) -> Difference:
-    """Return the first difference of two runs as far as their calls show it; its `step` counts calls, from 0."""
+    """Return the first difference of two runs as far as their calls show it; its `step` counts calls, from 0.
+
+    Crossings hold secrets, the difference does not.
+    """
     for index, (one, other) in enumerate(zip(expected.crossings, got.crossings, strict=False)):
         for field, then, now in zip(_CALL_FIELDS, _facts(one), _facts(other), strict=True):
             if then != now:
-                return Difference(index, field, then[:TEXT_MAX], now[:TEXT_MAX], str(one.place))
+                then, now = (without_secrets(text)[:TEXT_MAX] for text in (then, now))
+                return Difference(index, field, then, now, str(one.place))
     count = min(len(expected.crossings), len(got.crossings))
     if len(expected.crossings) != len(got.crossings):
         then, now = (

@@ -20,7 +20,7 @@ SUFFIX, TEXT_SUFFIX = ".replay", ".accepted.toml"
 FOLDERS, MODE, OUT = "chaosagent_replays", "chaosagent_mode", "chaosagent_out"
 MODES = ("schedule", "exact", "both")
 RECORD_TESTS = "chaosagent.pytest_plugin.record_tests"
-CAPTURED_OUTPUT = "chaosagent.execution.captured_output"
+REDACTION = "chaosagent.trace.redact"
 RECORDS = pytest.StashKey[dict[Path, frozenset[Path]]]()
 MARKERS = {
     "chaosagent(schedules=[...], random=N, search=N, **study)": "the test returns a target, which is run under these "
@@ -170,9 +170,9 @@ def _refused(item: pytest.Item, marker: pytest.Mark | None, trials: pytest.Mark 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Take the secrets of targets out of what pytest has captured of a test: prints, and lines of `logging`."""
-    if CAPTURED_OUTPUT not in sys.modules:
+    if REDACTION not in sys.modules:
         return
-    from chaosagent.execution.captured_output import without_secrets
+    from chaosagent.trace.redact import without_secrets
 
     report.sections = [(title, without_secrets(text)) for title, text in report.sections]
 

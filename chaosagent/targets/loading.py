@@ -11,7 +11,7 @@ from chaosagent.importable import stop_hint
 from chaosagent.registry import Registry
 from chaosagent.targets.references import module_of
 from chaosagent.targets.target import Target
-from chaosagent.trace.redact import Redactor
+from chaosagent.trace.redact import redactor_of
 
 COMMAND_FILES = (".yaml", ".yml")
 """How files end that describe a target: a command, or recorded conversations."""
@@ -56,7 +56,7 @@ def load_target(reference: str, *, where: str = "", folder: Path | None = None) 
     """
     found = _found(reference, where, folder)
     try:
-        Redactor(found.secrets)
+        redactor_of(found.secrets)
     except SecretsError as error:
         raise SecretsError(f"{where}{': ' if where else ''}target {reference!r}: {error}") from error
     return found

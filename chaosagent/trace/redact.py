@@ -89,6 +89,36 @@ class Redactor:
         return f"[secret {blake2b(secret, digest_size=4, key=self._key).hexdigest()}]"
 
 
+_redactors: dict[tuple[str, ...], Redactor] = {}
+"""Of the targets of this process; what one of them prints may be shown after its run."""
+
+
+def redactor_of(patterns: tuple[str, ...]) -> Redactor | None:
+    """Return what removes the secrets of a target, `None` if it has none; from now on `without_secrets` does, too.
+
+    Args:
+        patterns: Regular expressions of them.
+
+    Raises:
+        SecretsError: A pattern is no regular expression.
+    """
+    if patterns and patterns not in _redactors:
+        _redactors[patterns] = Redactor(patterns)
+    return _redactors.get(patterns)
+
+
+def are_secrets_known() -> bool:
+    """Whether a target of this process declares secrets."""
+    return bool(_redactors)
+
+
+def without_secrets(text: str) -> str:
+    """Return a text without the secrets of all targets that were loaded or have run in this process."""
+    for redactor in _redactors.values():
+        text = redactor.text(text)
+    return text
+
+
 def _compiled(pattern: str, number: int) -> regex.Pattern[str]:
     """Compile a pattern; messages give its number, as it may be a secret itself."""
     import regex  # its searches end after a time, those of `re` do not; few targets have secrets
