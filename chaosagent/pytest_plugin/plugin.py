@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    import warnings
+
     from chaosagent.pytest_plugin.record_tests import RecordFile
     from chaosagent.pytest_plugin.single_run import Runner
 
@@ -175,6 +177,19 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     from chaosagent.trace.redact import without_secrets
 
     report.sections = [(title, without_secrets(text)) for title, text in report.sections]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_warning_recorded(warning_message: warnings.WarningMessage) -> None:
+    """Take the secrets of targets out of warnings, among them those of threads that crash."""
+    if REDACTION not in sys.modules:
+        return
+    from chaosagent.trace.redact import without_secrets
+
+    text = str(warning_message.message)
+    shown = without_secrets(text)
+    if shown != text:
+        warning_message.message = shown
 
 
 @pytest.hookimpl(trylast=True)

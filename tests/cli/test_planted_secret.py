@@ -57,12 +57,44 @@ async def agent(task, run):
             await run.clock.sleep(1)
     return chaosagent.Outcome(f"Paid with {{key}}.", success=True, state={{"key": key, "files": FILES}})
 '''
+FIX = "break\n        except TimeoutError:\n", "break\n        except TimeoutError:\n            break\n"
 STUDY = """
 target: agent.py:agent
 contracts: [default]
 budget: 1.2
 operators: [service.timeout, service.field_corruption, service.error_status]
 """
+
+
+def commands(folder: Path, out: Path) -> list[list[str]]:
+    """Return what is run of a study in a folder, in this order."""
+    return [
+        ["search", str(folder / "study.yaml"), "--out", str(out), "--resume", "--all"],
+        ["report", str(out)],
+        [
+            "curve",
+            str(out),
+            "--random",
+            "2",
+            "--out",
+            str(out / "curve.svg"),
+            "--out",
+            str(out / "curve.csv"),
+            "--json",
+        ],
+        ["compare", str(out), str(out), "--json"],
+        ["compare", str(out), str(out), "--markdown", str(out / "compared.md")],
+        ["status", str(out), "--json"],
+        ["show", str(out / "replays"), "--all"],
+        ["show", str(out / "replays"), "--json"],
+        ["show", str(out / "replays"), "--spans", str(out / "spans.jsonl")],
+        ["check", str(out / "spans.jsonl"), "--json", "--junit", str(out / "check.xml")],
+        ["doctor", "agent.py:agent"],
+        ["suite", str(out), "--out", str(out / "suite"), "--explain"],
+        ["replay", str(out / "suite"), "--mode", "both", "--json"],
+        ["replay", str(out / "replays"), "--around"],
+        ["replay", str(out / "replays"), "--junit", str(out / "r.xml"), "--sarif", str(out / "r.sarif"), "--github"],
+    ]
 
 
 @pytest.mark.slow
@@ -77,33 +109,24 @@ def test_a_planted_secret_is_nowhere(
     monkeypatch.chdir(tmp_path)  # no code elsewhere is run for a folder
 
     assert main(["search", str(tmp_path / "study.yaml"), "--out", str(out), "--json"]) == 1
-    for arguments in (
-        ["search", str(tmp_path / "study.yaml"), "--out", str(out), "--resume", "--all"],
-        ["report", str(out)],
-        [
-            "curve",
-            str(out),
-            "--random",
-            "2",
-            "--out",
-            str(out / "curve.svg"),
-            "--out",
-            str(out / "curve.csv"),
-            "--json",
-        ],
-        ["compare", str(out), str(out), "--json"],
-        ["status", str(out), "--json"],
-        ["show", str(out / "replays"), "--all"],
-        ["show", str(out / "replays"), "--json"],
-        ["show", str(out / "replays"), "--spans", str(out / "spans.jsonl")],
-        ["check", str(out / "spans.jsonl"), "--json", "--junit", str(out / "check.xml")],
-        ["doctor", "agent.py:agent"],
-        ["suite", str(out), "--out", str(out / "suite"), "--explain"],
-        ["replay", str(out / "suite"), "--mode", "both", "--json"],
-        ["replay", str(out / "replays"), "--around"],
-        ["replay", str(out / "replays"), "--junit", str(out / "r.xml"), "--sarif", str(out / "r.sarif"), "--github"],
-    ):
+    for arguments in commands(tmp_path, out):
         assert main(arguments) in (0, 1)
+    for record in (out / "suite").glob("*.replay"):
+        assert main(["show", "--textconv", str(record)]) == 0
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(out / "summary.md"))
+    for name, edit, code in (("fixed", FIX, 0), ("renamed", ('"bank", {', '"till", {'), 1)):
+        (tmp_path / f"{name}.py").write_text(AGENT.replace(*edit), encoding="utf-8")
+        asked = [
+            "replay",
+            str(out / "suite"),
+            "--target",
+            f"{name}.py:agent",
+            "--mode",
+            "both",
+            "--promote",
+            "--accept",
+        ]
+        assert main([*asked, "--around", "--github", "--sarif", str(out / f"{name}.sarif")]) == code
 
     assert pytest.main(["-q", "-p", "no:cacheprovider", "--rootdir", str(out), *PLUGIN, str(out / "suite")]) in (0, 1)
     told = capsys.readouterr()

@@ -243,3 +243,34 @@ def test_the_page_says_what_happens(pytester: pytest.Pytester) -> None:
     assert set(files) == {"pytest.ini", "test_agent.py", "test_chance.py"}
     before.assert_outcomes(passed=2, failed=3)
     after.assert_outcomes(passed=2, failed=4)
+
+
+def test_no_warning_shows_a_secret(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        agent="""
+            import threading, warnings
+            import chaosagent
+
+            @chaosagent.target(tasks=[chaosagent.Task("ask")], secrets=["sk-[0-9]+"])
+            async def agent(task, run):
+                warnings.warn("the key is sk-123")
+                late = threading.Thread(target=lambda: {}["sk-456"])
+                late.start()
+                late.join()
+                return chaosagent.Outcome("done", success=True)
+            """,
+        test_it="""
+            from agent import agent
+
+            def test_it(chaosagent_run):
+                assert chaosagent_run(agent).outcome.success
+            """,
+    )
+
+    run = pytester.runpytest_subprocess(*PLUGIN, "-W", "default", "--junitxml=told.xml")
+
+    run.assert_outcomes(passed=1, warnings=2)
+    told = run.stdout.str() + run.stderr.str() + (pytester.path / "told.xml").read_text("utf-8")
+    assert told.count("[secret ") >= 2
+    assert "KeyError" in told
+    assert not [line for line in told.splitlines() if "sk-" in line and "warnings.warn(" not in line]

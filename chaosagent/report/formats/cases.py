@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias
 
+TEXT_MAX = 4_000
+"""How many characters of a text readers of the formats take without complaint."""
+
 Status: TypeAlias = Literal["passed", "failed", "known", "open", "error"]
 """`known` is a failure that is expected, `open` what was neither broken nor proved; neither is a complaint."""
 

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Sequence
 
-from chaosagent.report.formats.cases import Case
+from chaosagent.report.formats.cases import TEXT_MAX, Case
 from chaosagent.report.printable import printable
 
 ANNOTATIONS_MAX = 10
@@ -14,6 +14,9 @@ ANNOTATIONS_MAX = 10
 ROWS_MAX = 200
 _COMMAND = re.compile(r"(\A|[\r\n])(\s*):(?=:)|##\[")
 """`::` where a line begins, and the older `##[` anywhere."""
+EMPTY_COMMENT = "<!-- -->"
+_REFERENCE = re.compile(r"[@#]|GH-|:(?=//)|www(?=\.)", re.IGNORECASE)
+"""What begins a user, an issue or a link."""
 SIGNS = {"passed": "✓", "failed": "✗", "known": "known", "open": "open", "error": "error"}
 
 
@@ -65,7 +68,7 @@ def _command(kind: str, case: Case) -> str:
 
 def _data(text: str) -> str:
     """Escape a text, so that nothing in it ends the command or begins another."""
-    return printable(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return printable(text, characters_max=TEXT_MAX).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _property(text: str) -> str:
@@ -73,6 +76,11 @@ def _property(text: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    """Escape a text, so that it is no Markdown and no HTML, and stays in its cell."""
+    r"""Escape a text, so that it is no Markdown and no HTML, names no user, issue or link, and stays in its cell.
+
+    GitHub looks for users, issues and links in what it has rendered, where no escape is left: `\@name` calls the user.
+    An empty comment keeps them apart, and what is copied from the page is the text.
+    """
     shown = printable(text, characters_max=300).replace("\n", " ").replace("&", "&amp;").replace("<", "&lt;")
-    return "".join(f"\\{character}" if character in "\\`*_[]|~#>@" else character for character in shown)
+    escaped = "".join(f"\\{character}" if character in "\\`*_[]|~#>@" else character for character in shown)
+    return _REFERENCE.sub(f"\\g<0>{EMPTY_COMMENT}", escaped)

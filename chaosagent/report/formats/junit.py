@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from chaosagent.report.formats.cases import Case
+from chaosagent.report.formats.cases import TEXT_MAX, Case
 from chaosagent.report.printable import printable
-
-TEXT_MAX = 4_000
 
 
 def junit_xml(title: str, cases: Sequence[Case]) -> str:

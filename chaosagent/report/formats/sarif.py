@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from urllib.parse import quote
 
 from chaosagent.canonical import Plain, digest_of
-from chaosagent.report.formats.cases import Case, Status
+from chaosagent.report.formats.cases import TEXT_MAX, Case, Status
 from chaosagent.report.printable import printable
 from chaosagent.version import version
 
@@ -57,7 +57,7 @@ def sarif_json(title: str, cases: Sequence[Case]) -> str:
 
 
 def _said(case: Case) -> str:
-    return printable(f"{case.name}: {case.message}" if case.message else case.name)
+    return printable(f"{case.name}: {case.message}" if case.message else case.name, characters_max=TEXT_MAX)
 
 
 def _fingerprints(cases: Sequence[Case]) -> list[str]:

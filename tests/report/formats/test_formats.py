@@ -9,19 +9,20 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from junitparser import JUnitXml
 from sarif.loader import load_sarif_file
 
 from chaosagent.report.formats.cases import Case, Status
-from chaosagent.report.formats.github import step_summary, workflow_commands
+from chaosagent.report.formats.github import EMPTY_COMMENT, markdown_text, step_summary, workflow_commands
 from chaosagent.report.formats.junit import junit_xml
 from chaosagent.report.formats.sarif import sarif_json
 
 STATUSES: tuple[Status, ...] = ("passed", "failed", "known", "open", "error")
 TEXTS = st.text(max_size=60) | st.sampled_from(
-    ["]]><x/>", "a\r\n::error::b", "%0A::error::", "| a | b |", "<img src=x>", "\x1b[2J\u202e", "\ud800"]
+    ["]]><x/>", "a\r\n::error::b", "%0A::error::", "| a | b |", "<img src=x>", "\x1b[2J\u202e", "\ud800", "%" * 100_000]
 )
 CASES = st.lists(
     st.builds(
@@ -135,9 +136,32 @@ def test_a_reader_of_others_finds_in_sarif_what_was_written(tmp_path: Path) -> N
 def test_no_text_begins_a_command_or_a_cell_of_its_own(cases: list[Case]) -> None:
     for line in workflow_commands(cases):
         assert re.fullmatch(r"::(error|notice) (file=[^:,\r\n]*,(line=[0-9]+,)?)?title=[^:,\r\n]*::[^\r\n]*", line)
+        assert len(line) < 30_000, "GitHub takes 64 KB"
     summary = step_summary("chaosagent replay", cases)
     rows = [line for line in summary.split("\n") if line.startswith("| ")][2:]
     assert len(rows) == len(cases)
     for row in rows:
         assert row.replace("\\|", "").count("|") == 5
-        assert "<" not in row
+        assert "<" not in row.replace(EMPTY_COMMENT, "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "@all",
+        "ask @a-b.",
+        "#12",
+        "a/b#12",
+        "GH-12",
+        "gh-1",
+        "https://a.example/b/issues/1",
+        "www.a.example",
+        "_www.a.b_",
+        "x@y.z",
+    ],
+)
+def test_no_text_calls_a_user_or_links_an_issue_or_a_page(text: str) -> None:
+    shown = re.sub(r"\\(?=[!-/:-@[-`{-~])", "", markdown_text(text))  # as GitHub looks for them in rendered text
+
+    assert not re.search(r"[@#]\w|gh-[0-9]|://|www\.", shown, re.IGNORECASE)
+    assert shown.replace(EMPTY_COMMENT, "") == text
