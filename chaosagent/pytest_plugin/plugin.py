@@ -58,6 +58,11 @@ def pytest_configure(config: pytest.Config) -> None:
                 f"{FOLDERS}: {config.rootpath / folder} is no folder. Make it, as `chaosagent suite` does, or correct "
                 "the setting."
             )
+        if not any(next((config.rootpath / folder).rglob(f"*{suffix}"), None) for suffix in (SUFFIX, TEXT_SUFFIX)):
+            raise pytest.UsageError(
+                f"{FOLDERS}: {config.rootpath / folder} holds no record, so it tests nothing. Fill it with `chaosagent "
+                "suite`, or take it out of the setting."
+            )
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> RecordFile | None:

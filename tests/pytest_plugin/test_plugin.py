@@ -233,11 +233,13 @@ def test_the_page_says_what_happens(pytester: pytest.Pytester) -> None:
     pytester.makefile(".py", agent=readme["refunds/agent.py"])
     for name, text in files.items():
         (pytester.path / name).write_text(text, encoding="utf-8")
+    settings = (pytester.path / "pytest.ini").rename("settings.ini")
     (pytester.path / "tests/replays").mkdir(parents=True)
 
     before = pytester.runpytest_inprocess(*PLUGIN)
     for record in (pytester.path / "chaosagent-out/pytest").iterdir():
         record.rename(pytester.path / "tests/replays" / record.name)
+    settings.rename("pytest.ini")
     after = pytester.runpytest_inprocess(*PLUGIN)
 
     assert set(files) == {"pytest.ini", "test_agent.py", "test_chance.py"}
@@ -274,3 +276,14 @@ def test_no_warning_shows_a_secret(pytester: pytest.Pytester) -> None:
     assert told.count("[secret ") >= 2
     assert "KeyError" in told
     assert not [line for line in told.splitlines() if "sk-" in line and "warnings.warn(" not in line]
+
+
+def test_a_configured_folder_without_records_is_refused(pytester: pytest.Pytester) -> None:
+    (pytester.mkdir("records") / "notes.txt").write_text("no record", "utf-8")
+    pytester.makeini("[pytest]\nchaosagent_replays = records\n")
+    pytester.makepyfile("def test_nothing(): pass")
+
+    run = pytester.runpytest_inprocess(*PLUGIN)
+
+    assert run.ret == pytest.ExitCode.USAGE_ERROR
+    run.stderr.fnmatch_lines(["*chaosagent_replays: */records holds no record, so it tests nothing. Fill it with *"])
