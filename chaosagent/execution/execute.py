@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar
 
 from chaosagent.canonical import Plain, pack
 from chaosagent.contracts.contract import Contract, Nominal, Setting, end_of
-from chaosagent.errors import PluginError, SecretsError, StoredDataError, StudyError, TargetError, UsageError
+from chaosagent.errors import TargetError, UsageError
 from chaosagent.event_loop.real_time_loop import RealTimeLoop
 from chaosagent.event_loop.virtual_time import Deadlock, Livelock, TimeLimitReached, VirtualLoop, virtual_loop
 from chaosagent.execution.crash_location import crash_location
@@ -33,6 +33,7 @@ from chaosagent.execution.run.outcome import (
     close_unbegun,
     effective_of,
     outcome_of,
+    raise_refused,
     redacted_claims,
     redacted_verdict,
     support_of,
@@ -69,6 +70,7 @@ class Experiment:
         limits: Of one run.
         answers: What pure interfaces have answered before and answer again; `None` when nothing is frozen.
         world: Which of several worlds of frozen answers; they share none.
+        seeds: Other seeds, whose run it is as well if it does not read its own (`Evaluation.by_seed`).
         exceeded: The limit that a first run has reached, such as `"2000 steps"`; `limits` are extended then.
     """
 
@@ -81,6 +83,7 @@ class Experiment:
     limits: RunLimits = field(default_factory=RunLimits)
     answers: Answers | None = None
     world: int = 0
+    seeds: tuple[int, ...] = ()
     exceeded: str = ""
 
     @property
@@ -155,7 +158,10 @@ def execute(
     longer = experiment.beyond(first.trace.ending_detail)
     second = _execute_once(longer, schedule, fingerprinting)
     settled = second.trace.ending not in LIMITS_REACHED
-    return second if settled or _violated(second) - _violated(first) else first
+    if settled or _violated(second) - _violated(first):
+        return second
+    reads_seed = not second.evaluation.by_seed  # then the choice depends on the seed, and so does the result
+    return replace(first, evaluation=replace(first.evaluation, by_seed=())) if reads_seed else first
 
 
 def _violated(execution: Execution) -> set[str]:
@@ -275,6 +281,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         undeclared=() if run.survey is None else tuple(run.survey.found),
         support=support_of(run) if experiment.target.provenance_complete and ending is Ending.FINISHED else None,
         crashed_at=crashed_at,
+        by_seed=() if run.has_read_seed or not experiment.seeds else trace.by_seed(experiment.seeds),
         spent=usage.spent,
         spent_limit=usage.spent_limit,
         declares_effects=usage.declares_effects,
@@ -297,7 +304,7 @@ def _end(experiment: Experiment, run: LiveRun, ending: Ending) -> None:
     run.let_go()
     if unawaited is not None and ending is Ending.FINISHED:
         run.recorder.refuse(unawaited)
-    _refuse(experiment, run.recorder)
+    raise_refused(experiment.target.name, experiment.task.id, run.recorder)
 
 
 class _Ended(NamedTuple):
@@ -388,13 +395,3 @@ def _play(experiment: Experiment, run: LiveRun) -> _Played:
 
 
 _ENDINGS = {Deadlock: Ending.DEADLOCK, Livelock: Ending.LIVELOCK, TimeLimitReached: Ending.TIME_LIMIT}
-
-
-def _refuse(experiment: Experiment, recorder: Recorder) -> None:
-    """Raise what made the run worthless, whether or not the target has swallowed it."""
-    refused = recorder.refused
-    if isinstance(refused, SecretsError | StoredDataError | StudyError):  # of a pattern or a file, not of what it does
-        raise refused
-    if refused is not None:
-        kind = PluginError if isinstance(refused, PluginError) else TargetError
-        raise kind(f"target {experiment.target.name!r}, task {experiment.task.id!r}: {refused}") from refused

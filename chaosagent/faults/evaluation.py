@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from chaosagent.effects.suspect import SuspectAnswer
@@ -118,6 +118,9 @@ class Evaluation:
             compared nor stored.
         detail: One line on how the run ended, such as the exception or the limit; for people, not compared.
         crashed_at: Where in the user's code the exception came from that ended the run; for people, not compared.
+        by_seed: Where the run has not read its seed: the digest that it has with each seed of the study, the one it was
+            made with first, as it is the run of all of them. Empty where it has read it, or where nobody has asked. It
+            follows from the run and the study, so it is not compared.
         tied: A wait, such as for an answer, and a time-out have ended at the same instant: the other order is possible.
         reads: What the target's code asked for that differs from run to run, such as the real time; only of a run that
             was watched. Neither compared nor stored.
@@ -155,11 +158,21 @@ class Evaluation:
     suspects: tuple[SuspectAnswer, ...] = field(default=(), compare=False)
     accesses: tuple[OutsideAccess, ...] = field(default=(), compare=False)
     retries: tuple[UpstreamRetry, ...] = field(default=(), compare=False)
+    by_seed: tuple[tuple[int, str], ...] = field(default=(), compare=False)
     tied: bool = field(default=False, compare=False)
     reads: tuple[ChanceRead, ...] = field(default=(), compare=False)
     changed: tuple[str, ...] = field(default=(), compare=False)
     written: tuple[WrittenFile, ...] = field(default=(), compare=False)
     summary: RunSummary | None = field(default=None, compare=False)
+
+    def with_seed(self, seed: int) -> Evaluation | None:
+        """Return the run of another seed, `None` where that has to be made."""
+        digest = dict(self.by_seed).get(seed)
+        return None if digest is None else replace(self, digest=digest, by_seed=self.by_seed[:1])
+
+    def is_taken_over(self, seed: int) -> bool:
+        """Whether the run of a seed was made with another one, as no seed changes it."""
+        return bool(self.by_seed) and self.by_seed[0][0] != seed
 
     @property
     def acted(self) -> int:

@@ -184,7 +184,8 @@ def encode_shared(evaluation: Evaluation, number_of: NumberOf) -> bytes:
         *[number_of(crossing, _plain_crossing) for crossing in evaluation.crossings],
         *[number_of(fingerprint, tuple) for fingerprint in evaluation.fingerprints],
     ]
-    return pack_plain([_positions(evaluation), len(evaluation.crossings), parts])
+    by_seed = [part for seed, digest in evaluation.by_seed for part in (seed, bytes.fromhex(digest))]
+    return pack_plain([_positions(evaluation), len(evaluation.crossings), parts, *by_seed])
 
 
 def part_numbers(data: bytes) -> list[int]:
@@ -201,7 +202,7 @@ def decode_shared(columns: Sequence[Any], data: bytes, part: Part) -> Evaluation
         part: Returns the part with a number, made by a function from its plain data.
     """
     schedule, status, error, landed, _, digest, ending, success, step_count = columns
-    positions, crossing_count, (verdicts, rest, *others) = cast("list[Any]", unpack(data))
+    positions, crossing_count, (verdicts, rest, *others), *by_seed = cast("list[Any]", unpack(data))
     return Evaluation(
         status=Status(status),
         error=error,
@@ -212,6 +213,7 @@ def decode_shared(columns: Sequence[Any], data: bytes, part: Part) -> Evaluation
         verdicts=part(verdicts, _verdicts),
         crossings=tuple([part(one, _crossing) for one in others[:crossing_count]]),
         fingerprints=tuple([part(one, _fingerprint) for one in others[crossing_count:]]),
+        by_seed=tuple([(seed, one.hex()) for seed, one in zip(by_seed[::2], by_seed[1::2], strict=True)]),
         **_landed(schedule, schedule if landed is None else landed, positions),
         **part(rest, _rest),
     )

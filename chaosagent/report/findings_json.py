@@ -37,6 +37,7 @@ def findings_json(findings: Findings) -> dict[str, Plain]:
         "study": plan.digest,
         "trials": result.trials,
         "executions": result.executions,
+        "taken_over": result.taken_over,
         "unasked": result.unasked,
         "errors": findings.errors,
         "failed": [_failed_json(runs) for runs in findings.notes.failed],

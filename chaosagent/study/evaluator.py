@@ -7,7 +7,7 @@ stochastic targets.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from itertools import chain
 
 from chaosagent.execution.execute import Execution
@@ -20,11 +20,12 @@ from chaosagent.faults.evaluation import Evaluation, Fingerprinting, Status
 from chaosagent.faults.foresight import Foresight
 from chaosagent.faults.online import Policy, Scores
 from chaosagent.faults.schedule import EMPTY, Schedule
-from chaosagent.faults.written_file import WrittenFile
 from chaosagent.study.divergence import Divergence, divergence_of_effective, divergence_of_repeat, is_equal_run
 from chaosagent.study.memory.evaluation_log import EarlierRuns, EvaluationLog
 from chaosagent.study.memory.interning import Interning
+from chaosagent.study.memory.seed_sharing import SeedSharing
 from chaosagent.study.memory.spill import Spill
+from chaosagent.study.memory.written_files import WrittenFiles
 from chaosagent.study.speculation import Speculation
 from chaosagent.study.task_seed import TaskSeed
 from chaosagent.vocabulary import Ending
@@ -52,6 +53,7 @@ class Evaluator:
             watched run has told more of the cause.
         judge_hung: Says what contracts make of a run that the limit of real time has ended, and why it did.
         spill: Where runs go for which there is no room in memory; `None` keeps all of them there.
+        seeds: Of the study, as a run that does not read its seed is made once for all of them.
 
     Attributes:
         queue: Shares the executor between tasks and seeds.
@@ -64,6 +66,7 @@ class Evaluator:
         divergences: The first two runs of this session that differed, by task and seed, until somebody explains them.
         reads: What watched repeats asked for that differs from run to run, by task and seed, and schedule.
         equal: How many repeats of a schedule were equal.
+        written: The files that runs were seen to write, by task.
         tied: How many runs of a task and seed had a time-out and an answer at the same instant.
         in_real_time: Runs take real time, so a watched one, which is slower, is not compared with others.
     """
@@ -77,6 +80,7 @@ class Evaluator:
         judge_hung: Callable[[Job, str], Execution] | None = None,
         *,
         spill: Spill | None = None,
+        seeds: Sequence[int] = (),
     ) -> None:
         self.queue, self._fingerprinting = FairQueue(executor), fingerprinting
         self._on_executed = on_executed or (lambda *_: None)
@@ -92,21 +96,20 @@ class Evaluator:
         self._plays: dict[int, tuple[TaskSeed, Policy]] = {}
         self._played: dict[tuple[TaskSeed, Policy], Evaluation] = {}
         self._foresights: dict[TaskSeed, Foresight] = {}
-        self._sharing, self.speculation = Interning(), Speculation()
+        self._interning, self.speculation, self.written = Interning(), Speculation(), WrittenFiles()
         self._arrived: dict[TaskSeed, None] = {}
         self._repeated: dict[TaskSeed, int] = {}
         self._submitted: Counter[TaskSeed] = Counter()
-        self._next_ticket = 0
-        self.executions = 0
-        self.errors = 0
-        self.answering = Answering.LIVE
+        self.executions = self.errors = self._next_ticket = 0
+        self.answering, self.in_real_time = Answering.LIVE, False
         self.unlike: dict[TaskSeed, str] = {}
         self.divergences: dict[TaskSeed, Divergence] = {}
         self.reads: dict[TaskSeed, dict[Schedule, tuple[ChanceRead, ...]]] = {}
-        self._written: dict[str, dict[str, WrittenFile]] = {}  # by task and place in the code
         self.equal: Counter[tuple[TaskSeed, Schedule]] = Counter()
         self.tied: Counter[TaskSeed] = Counter()
-        self.in_real_time = False
+        self._by_seed = SeedSharing(
+            seeds, self._told_by_now, self._out, lambda: self.answering is Answering.LIVE and not self.in_real_time
+        )
 
     def remember(self, at: TaskSeed, evaluation: Evaluation) -> None:
         """Take over what an earlier session of the study has executed."""
@@ -121,20 +124,28 @@ class Evaluator:
         key = (at, schedule)
         if schedule in self._known[at] or key in self._out:
             return
-        told = self._remembered[at].take(schedule) or self.speculation.take_told(key)
+        told = self._remembered[at].take(schedule) or self._by_seed.find(at, schedule)
+        if key in self._out:
+            return  # it waits for the run of another seed
+        told = told or self.speculation.take_told(key)
         if told is not None:
             self._keep(key, told)
             self._repeat_some(at, told)  # whether it was repeated before an earlier session ended nobody knows
             return
         ticket = self.speculation.take_ticket(key)
         ticket = self._submit(at, schedule, self.answering) if ticket is None else ticket
-        self._out[key] = ticket
-        self._tickets[ticket] = key
+        self._out[key], self._tickets[ticket] = ticket, key
+
+    def _told_by_now(self, at: TaskSeed, schedule: Schedule) -> Evaluation | None:
+        if schedule in self._remembered[at]:
+            self.request(at, schedule)
+        return self.known(at, schedule)
 
     def speculate(self, at: TaskSeed, schedule: Schedule) -> bool:
         """Have a schedule run that may be requested later; return whether that was new."""
         key, known = (at, schedule), (self._known[at], self._remembered[at])
-        if any(schedule in one for one in known) or key in self._out or key in self.speculation:
+        is_begun = key in self._out or key in self.speculation or self._by_seed.is_begun(at, schedule)
+        if is_begun or any(schedule in one for one in known):
             return False
         self.speculation.begin(key, self._submit(at, schedule, self.answering))
         return True
@@ -223,7 +234,8 @@ class Evaluator:
         self._submitted[at] += 1
         is_first = self._submitted[at] <= FILES_NOTED
         job = self._job(at, schedule)._replace(answering=answering, policy=policy, watched=watched, surveyed=surveyed)
-        self.queue.submit(ticket, job._replace(files_noted=is_first))
+        seeds = () if policy is not None or watched else self._by_seed.others(at)
+        self.queue.submit(ticket, job._replace(files_noted=is_first, seeds=seeds))
         return ticket
 
     def _job(self, at: TaskSeed, schedule: Schedule) -> Job:
@@ -249,23 +261,25 @@ class Evaluator:
             self._take_watched(*self._watched.pop(finished.ticket), finished.evaluation)
         elif finished.ticket in self._naming:
             at, divergence = self._naming.pop(finished.ticket)
-            self.divergences[self._of_study(at)] = divergence._replace(reads=finished.evaluation.reads)
+            self.divergences[at.of_study] = divergence._replace(reads=finished.evaluation.reads)
             told = finished.evaluation
             self.name_cause(at, divergence.explained(told.reads, told.changed, told.written))
         elif finished.ticket in self._draws:
-            drawn = finished.evaluation
-            is_hung = drawn.ending is Ending.HUNG
-            self._draws.pop(finished.ticket)(failed_evaluation(drawn.schedule, drawn.detail) if is_hung else drawn)
+            drawn, on_drawn = finished.evaluation, self._draws.pop(finished.ticket)
+            on_drawn(failed_evaluation(drawn.schedule, drawn.detail) if drawn.ending is Ending.HUNG else drawn)
         elif finished.ticket in self._plays:
             at, policy = self._plays.pop(finished.ticket)
-            self._arrived[self._of_study(at)] = None
+            self._arrived[at.of_study] = None
             self._take_play(at, policy, finished.evaluation)
         if key is None:
             return  # no run that searches wait for, or one that was abandoned
         del self._out[key]
         self._keep(key, finished.evaluation)
-        self._arrived[self._of_study(key[0])] = None
+        self._arrived[key[0].of_study] = None
         self._repeat_some(key[0], finished.evaluation)
+        for waiting in self._by_seed.take_waiting(finished.ticket):
+            self.request(*waiting)
+            self._arrived[waiting[0]] = None
 
     def _repeat_some(self, at: TaskSeed, told: Evaluation) -> None:
         """Repeat one of about `REPEATED` runs, and the first in which something landed."""
@@ -279,7 +293,7 @@ class Evaluator:
     def _take_watched(self, at: TaskSeed, told: Evaluation, again: Evaluation) -> None:
         """Take a watched run; it is slow, so where real time matters the limit, or a time-out, may have ended it."""
         self.reads.setdefault(at, {})[told.schedule] = again.reads
-        self.note_written(at.task_id, again.written)
+        self.written.note(at.task_id, again.written)
         if again.ending is not Ending.HUNG and not self.in_real_time:
             self._compare(at, told, again)
 
@@ -289,7 +303,7 @@ class Evaluator:
         if again.digest == told.digest:
             self.equal[at, told.schedule] += 1
             return
-        is_first = self._of_study(at) not in self.unlike
+        is_first = at.of_study not in self.unlike
         divergence = divergence_of_repeat(at.world, told.schedule, difference_in_calls(told, again), again.reads)
         self.differ(at, divergence)
         if is_first and all(read.package for read in again.reads):
@@ -302,20 +316,16 @@ class Evaluator:
 
     def differ(self, at: TaskSeed, divergence: Divergence) -> None:
         """Note that runs of a task and seed diverged, where first, and the likely cause."""
-        if self._of_study(at) not in self.unlike:
-            self.divergences[self._of_study(at)] = divergence
+        if at.of_study not in self.unlike:
+            self.divergences[at.of_study] = divergence
             self.name_cause(at, divergence.with_cause)
 
     def name_cause(self, at: TaskSeed, text: str) -> None:
         """Say where runs of a task and seed diverged first, and why."""
-        at = self._of_study(at)
+        at = at.of_study
         if self.unlike.get(at) != text:
             self.unlike[at] = text
             self._on_differing(at, text)
-
-    @staticmethod
-    def _of_study(at: TaskSeed) -> TaskSeed:
-        return at._replace(world=0)  # where one world does not repeat, no other can be trusted
 
     @property
     def diverged(self) -> tuple[str, ...]:
@@ -330,14 +340,14 @@ class Evaluator:
         if evaluation.ending is Ending.HUNG and not evaluation.verdicts and self._judge_hung is not None:
             evaluation = self._judge_hung(self._job(*key), evaluation.detail).evaluation
         self._check_what_landed(key[0], evaluation)
-        self.note_written(key[0].task_id, evaluation.written)
-        self._sharing.share(key[1], evaluation)
+        self.written.note(key[0].task_id, evaluation.written)
+        self._interning.share(key[1], evaluation)
         self._known[key[0]].add(key[1], evaluation)
         foresight = self._foresights.get(key[0])
         if foresight is not None:
             foresight.add(evaluation)
         self.executions += 1
-        self.tied[self._of_study(key[0])] += evaluation.tied
+        self.tied[key[0].of_study] += evaluation.tied
         if evaluation.status is Status.ERROR:
             self.errors += 1
         self._on_executed(key[0], evaluation)
@@ -350,20 +360,10 @@ class Evaluator:
         alone = None if told.effective == told.schedule else self.known(at, told.effective)
         if alone is None or told.status is Status.ERROR or alone.status is Status.ERROR or alone.ending is Ending.HUNG:
             return
-        if not is_equal_run(alone, told) and self._of_study(at) not in self.unlike:
+        if not is_equal_run(alone, told) and at.of_study not in self.unlike:
             divergence = divergence_of_effective(at.world, told, alone)
             self.differ(at, divergence)
             self._watch_for_cause(at, divergence)
-
-    def note_written(self, task_id: str, files: Iterable[WrittenFile]) -> None:
-        """Note files that runs of a task write; what writes many is named once."""
-        known = self._written.setdefault(task_id, {})
-        for written in sorted(files):
-            known.setdefault(written.place, written)
-
-    def written_in(self, task_id: str) -> list[WrittenFile]:
-        """Return the files that runs of a task were seen to write."""
-        return sorted(self._written.get(task_id, {}).values())
 
     def log_of(self, at: TaskSeed) -> EvaluationLog:
         """Return all that is known of a task and seed; it grows by each run that ends."""
@@ -380,7 +380,7 @@ class Evaluator:
 
     def forget(self, at: TaskSeed) -> None:
         """Drop what was told about a task and seed, in all worlds, whose searches are over."""
-        self._sharing.forget()
+        self._interning.forget()
         self.speculation.forget(at)
         for world in [world for world in self._known if world[:2] == at[:2]]:
             self._known.pop(world).forget()
@@ -390,6 +390,7 @@ class Evaluator:
         """Drop what no worker has begun, and expect nothing of what is out any more."""
         self.queue.drop_waiting()
         self.speculation.abandon()
+        self._by_seed.clear()
         for out in (self._out, self._tickets, self._repeats, self._watched, self._naming, self._draws, self._plays):
             out.clear()
 

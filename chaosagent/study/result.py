@@ -114,6 +114,7 @@ class TaskTally:
         digest_sum: Of the digests of these trials.
         executions: Runs that its searches have needed.
         errors: Of those, ended as errors.
+        taken_over: Of the runs, those made with another seed only, as they do not read theirs.
         unused_earlier: Runs of earlier sessions that its searches did not ask for.
         cold_repeats: How many runs were repeated in processes of their own.
         cold_seconds: Real time that these took.
@@ -123,6 +124,7 @@ class TaskTally:
     digest_sum: int = 0
     executions: int = 0
     errors: int = 0
+    taken_over: int = 0
     unused_earlier: int = 0
     cold_repeats: int = 0
     cold_seconds: float = 0.0
@@ -162,7 +164,7 @@ class StudyResult:
     Attributes:
         searches: In the order of tasks, seeds and contracts.
         trials: Told, over all searches.
-        executions: Runs that were executed; searches on one task and seed share them.
+        executions: Runs that searches have needed; those on one task and seed share them.
         errors: Executions that ended as errors.
         digest: Over the digests of all trials, whatever their order.
         seconds: Real time.
@@ -173,6 +175,7 @@ class StudyResult:
         nature: Whether the target is deterministic.
         unlike: Where a repeated run differed, in a line each.
         unasked: How many runs were made ahead that no search asked for in the end; they are not among `executions`.
+        taken_over: How many of the runs were made with another seed only, as they do not read theirs.
         unused_earlier: How many runs of an earlier session were not asked for again by the end; what they show is not
             in here.
     """
@@ -191,6 +194,7 @@ class StudyResult:
     unlike: tuple[str, ...] = ()
     unused_earlier: int = 0
     unasked: int = 0
+    taken_over: int = 0
 
     @property
     def is_cut(self) -> bool:

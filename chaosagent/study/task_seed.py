@@ -17,3 +17,12 @@ class TaskSeed(NamedTuple):
     task_id: str
     seed: int
     world: int = 0
+
+    @property
+    def of_study(self) -> TaskSeed:
+        """The same in the first world: where one world does not repeat, no other can be trusted."""
+        return self._replace(world=0)
+
+    def with_seed(self, seed: int) -> TaskSeed:
+        """Return the same task with another seed."""
+        return self._replace(seed=seed)

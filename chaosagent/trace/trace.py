@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import NamedTuple
@@ -88,28 +89,35 @@ class Trace:
     @property
     def digest(self) -> str:
         """The digest of everything that happened: equal traces, equal digests, in every process."""
+        return self.digests_with([self.seed])[0]
+
+    def digests_with(self, seeds: Iterable[int]) -> list[str]:
+        """Return the digests of the same trace with each of some seeds; the steps, most of the work, are read once."""
         outcome = self.outcome
-        end = pack_plain(
-            (
-                self.task_id,
-                self.config_digest,
-                self.seed,
-                self.ending._value_,
-                self.ending_detail,
-                outcome.message,
-                outcome.success,
-                [plain(claim) for claim in outcome.claims] if outcome.claims else (),
-                plain(outcome.state),
-                outcome.refused,
-                *([self.links] if self.links else []),
-            )
+        end = (
+            self.ending._value_,
+            self.ending_detail,
+            outcome.message,
+            outcome.success,
+            [plain(claim) for claim in outcome.claims] if outcome.claims else (),
+            plain(outcome.state),
+            outcome.refused,
+            *([self.links] if self.links else []),
         )
-        steps = pack_plain([step.canonical() for step in self.steps])
+        steps = blake2b(pack_plain([step.canonical() for step in self.steps]), digest_size=DIGEST_BYTES)
         verdicts = pack_plain([(verdict.contract, int(verdict.verdict), verdict.unfair) for verdict in self.verdicts])
-        hashed = blake2b(steps, digest_size=DIGEST_BYTES)
-        hashed.update(end)
-        hashed.update(verdicts)
-        return hashed.hexdigest()
+        digests = []
+        for seed in seeds:
+            hashed = steps.copy()
+            hashed.update(pack_plain((self.task_id, self.config_digest, seed, *end)))
+            hashed.update(verdicts)
+            digests.append(hashed.hexdigest())
+        return digests
+
+    def by_seed(self, seeds: Iterable[int]) -> tuple[tuple[int, str], ...]:
+        """Return its own seed and some others, each with the digest that the trace has with it."""
+        listed = (self.seed, *seeds)
+        return tuple(zip(listed, self.digests_with(listed), strict=True))
 
     @property
     def effects(self) -> tuple[Effect, ...]:

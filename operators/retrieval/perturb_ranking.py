@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -32,18 +31,18 @@ class PerturbRanking(OperatorDefaults):
 
     async def apply(self, crossing: Crossing, proceed: Proceed) -> Response:
         response = await proceed(crossing.request)
-        return response._replace(value=with_passages(response.value, lambda found: self._ranked(found, crossing.rng)))
+        return response._replace(value=with_passages(response.value, lambda found: self._ranked(found, crossing)))
 
     def describe(self) -> str:
         if self.kind == "rescored":
             return "the scores of the passages are reversed"
         return f"the ranking of the passages is {self.kind}"
 
-    def _ranked(self, passages: Sequence[Passage], rng: random.Random) -> list[Passage]:
+    def _ranked(self, passages: Sequence[Passage], crossing: Crossing) -> list[Passage]:
         if self.kind == "rescored":
             return _scored(passages, passages[::-1])
         if self.kind == "shuffled":
-            return _scored(rng.sample(passages, len(passages)), passages)
+            return _scored(crossing.rng.sample(passages, len(passages)), passages)
         return _scored(passages[::-1] if self.kind == "reversed" else [*passages[1:], passages[0]], passages)
 
 

@@ -92,12 +92,12 @@ def test_how_and_where_a_run_crashed_is_read_back() -> None:
 
 def test_a_store_of_another_format_is_refused_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(facts, "version_of_store", lambda: "0.0.9, store format 7")
+        patch.setattr(facts, "version_of_store", lambda: "0.0.9, store format 8")
         StudyStore.create(tmp_path, plan(), "").close()
 
     with pytest.raises(
         StoredDataError,
-        match=r"holds a study of chaosagent 0\.0\.9, store format 7; this is .*, store format 6.* to search anew",
+        match=r"holds a study of chaosagent 0\.0\.9, store format 8; this is .*, store format 7.* to search anew",
     ):
         StudyStore.resume(tmp_path, plan())
 
@@ -109,7 +109,7 @@ def test_a_store_without_checksums_is_refused_with_what_to_do(tmp_path: Path) ->
         connection.commit()
 
     with pytest.raises(
-        StoredDataError, match=r"chaosagent 0\.1\.0, store format 2; this is .*, store format 6.* to search anew"
+        StoredDataError, match=r"chaosagent 0\.1\.0, store format 2; this is .*, store format 7.* to search anew"
     ):
         StudyStore.resume(tmp_path, plan())
 

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple, cast
 
 from chaosagent.canonical import Plain, plain
 from chaosagent.effects.suspect import SuspectAnswer, suspect
-from chaosagent.errors import TargetError, UsageError
+from chaosagent.errors import PluginError, SecretsError, StoredDataError, StudyError, TargetError, UsageError
 from chaosagent.event_loop.virtual_time import VirtualLoop
 from chaosagent.execution.crash_location import RAISED, with_place
 from chaosagent.execution.failures import message_of
 from chaosagent.execution.run.doors import DoorOptions, LiveDoor
 from chaosagent.execution.run.live_run import LiveRun
-from chaosagent.execution.run.recorder import redacted_identity
+from chaosagent.execution.run.recorder import Recorder, redacted_identity
 from chaosagent.execution.run.run_state import RECORD_DEPTH
 from chaosagent.faults.evaluation import Act
 from chaosagent.faults.injection import Place
@@ -252,3 +252,13 @@ def effective_of(acts: Sequence[Act], schedule: Schedule) -> Schedule:
         return EMPTY
     ordered = tuple(sorted([act.injection for act in acts], key=str))
     return schedule if ordered == schedule.injections else Schedule(ordered)
+
+
+def raise_refused(target_name: str, task_id: str, recorder: Recorder) -> None:
+    """Raise what made the run worthless, whether or not the target has swallowed it."""
+    refused = recorder.refused
+    if isinstance(refused, SecretsError | StoredDataError | StudyError):  # of a pattern or a file, not of what it does
+        raise refused
+    if refused is not None:
+        kind = PluginError if isinstance(refused, PluginError) else TargetError
+        raise kind(f"target {target_name!r}, task {task_id!r}: {refused}") from refused

@@ -42,12 +42,14 @@ class RunState:
         over: The target has ended; nothing crosses any more.
         frozen: The answers that pure interfaces repeat; `None` when nothing is frozen.
         ledger: Knows which idempotent effects were committed.
+        has_read_seed: The target or an operator has asked for the seed, so that the run may depend on it.
     """
 
     def __init__(
         self, task: Task, config: SystemConfig, seed: int, *, loop: VirtualLoop | RealTimeLoop, recorder: Recorder
     ) -> None:
-        self.task, self.config, self.seed = task, config, seed
+        self.task, self.config, self._seed = task, config, seed
+        self.has_read_seed = False
         self.loop, self.recorder = loop, recorder
         self.payload_bytes_max = recorder.limits.payload_bytes_max
         self.crossings: list[RecordedCrossing] = []
@@ -61,6 +63,12 @@ class RunState:
         self.frozen: Frozen | None = None
         self.position = 0
         self.ledger = Ledger()
+
+    @property
+    def seed(self) -> int:
+        """Of the run; who asks for it, or draws from what follows from it, makes the run one of this seed."""
+        self.has_read_seed = True
+        return self._seed
 
     @property
     def is_faulty(self) -> bool:

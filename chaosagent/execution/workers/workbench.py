@@ -70,6 +70,7 @@ class Job(NamedTuple):
         alone: Make the run in a process of its own.
         nominal: What the run without injections did, for a worker that is not to make it first; `None` to make it.
         answers: What pure interfaces answer as long as they are asked the same, instead of by `answering`.
+        seeds: Other seeds, whose run it is as well if it does not read its own (`Evaluation.by_seed`).
     """
 
     task_id: str
@@ -85,6 +86,7 @@ class Job(NamedTuple):
     alone: bool = False
     nominal: Nominal | None = None
     answers: tuple[FrozenAnswer, ...] | None = None
+    seeds: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -209,6 +211,7 @@ class Workbench:
             experiment = self.experiment(job.task_id, job.seed, job.answering, job.world)
         else:
             experiment = replace(self.bare(job.task_id, job.seed, job.answering, job.world), nominal=job.nominal)
+        experiment = replace(experiment, seeds=job.seeds) if job.seeds else experiment
         if job.answers is not None:
             experiment = replace(experiment, answers=answers_of(job.answers, experiment.scope))
         if job.surveyed:
@@ -286,8 +289,9 @@ def _equal_seeds(digests: Mapping[int, str]) -> Iterator[str]:
         if len(equal) > 1:
             listed = ", ".join(map(str, equal[:SEEDS_SHOWN])) + (" and more" if len(equal) > SEEDS_SHOWN else "")
             yield (
-                f"{len(equal)} seeds give the same run without faults: {listed}. If nothing behind a fault depends on "
-                f"the seed either, one of them finds as much in less time: `seeds: [{equal[0]}]`."
+                f"{len(equal)} seeds give the same run without faults: {listed}. Runs that do not read their seed are "
+                "made once for all of them. If no other depends on it either, one seed finds as much in less time: "
+                f"`seeds: [{equal[0]}]`."
             )
 
 

@@ -166,7 +166,7 @@ class ColdRepeats:
                 dict.fromkeys(read for reads in (divergence.reads, *(one.reads for one in made)) for read in reads)
             ),
             changed=sorted({name for again in made for name in again.changed}),
-            written=self._evaluator.written_in(at.task_id),
+            written=self._evaluator.written.of(at.task_id),
         )
         self._evaluator.name_cause(at, divergence._replace(cause=cause).with_cause)
 
@@ -284,7 +284,7 @@ class ColdRepeats:
             variation=again.variation,
             reads=again.reads,
             changed=unlike.changed,
-            written=self._evaluator.written_in(at.task_id),
+            written=self._evaluator.written.of(at.task_id),
         )
         cause = f"{cause} (seen in a process of its own)"
         self._evaluator.differ(at, divergence_of_repeat(at.world, told.schedule, difference, cause=cause))

@@ -196,7 +196,7 @@ class Finisher:
             broken_anyway=anyway,
             reads=self._repeats.told_of(search.at.task_id),
             cold_repeats=self._cold_repeats.evidence_of(search.at, interrupted=self.interrupted),
-            written=self._evaluator.written_in(search.at.task_id),
+            written=self._evaluator.written.of(search.at.task_id),
             tied=self._evaluator.tied[search.at._replace(world=0)],
         )
 

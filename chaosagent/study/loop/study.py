@@ -71,7 +71,7 @@ class Study:
         self._workbench = plan.workbench()
         spill = None if plan.target.secrets else Spill()  # what is secret is not to be on any disk
         self._evaluator = Evaluator(
-            executor, depth, self._executed, self._sinks.differed, self._workbench.hung, spill=spill
+            executor, depth, self._executed, self._sinks.differed, self._workbench.hung, spill=spill, seeds=plan.seeds
         )
         self._evaluator.in_real_time = plan.target.clock is ClockKind.WALL
         self._evaluator.unlike.update(earlier.unlike)
@@ -145,6 +145,7 @@ class Study:
             searches=without_disproved_claims(self._finisher.withdrawn(results)),
             trials=sum(tally.trials for tally in tallies),
             executions=sum(tally.executions for tally in tallies),
+            taken_over=sum(tally.taken_over for tally in tallies),
             errors=self._errors,
             unused_earlier=self._evaluator.unused_earlier() + sum(tally.unused_earlier for tally in over),
             unasked=self._evaluator.speculation.dropped,
@@ -224,7 +225,7 @@ class Study:
         if begun_as and self._earlier.reason:
             nature = nature._replace(reason=self._earlier.reason)
         for at in places:
-            self._evaluator.note_written(at.task_id, self._workbench.written_in(at.task_id))
+            self._evaluator.written.note(at.task_id, self._workbench.written_in(at.task_id))
         if nature.stochastic and self._plan.answers is None:
             raise StudyError(
                 f"the target is stochastic: {nature.reason}. Its answers have to be frozen in a file that the "
@@ -355,6 +356,7 @@ class Study:
         tally = self._tallies[at.task_id]
         tally.executions += 1
         tally.errors += evaluation.status is Status.ERROR
+        tally.taken_over += evaluation.is_taken_over(at.seed)
         self._sinks.executed(at, evaluation)
 
     def _note(self, search: Search, trial: Trial) -> None:

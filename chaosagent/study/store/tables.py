@@ -159,10 +159,10 @@ def _real(value: float) -> float | None:
     return None if math.isnan(value) else value + 0.0
 
 
-FORMAT = 6
+FORMAT = 7
 """Of the store; another one is not read. Since 2 evaluations hold when each injection began to act, since 3 rows hold
 their checksums, since 4 runs share names and the parts of their evaluations, since 5 the results of tasks are kept,
-since 6 runs share the texts of injections."""
+since 6 runs share the texts of injections, since 7 a run says for which seeds it stands."""
 
 
 def version_of_store() -> str:
