@@ -1,4 +1,4 @@
-"""What one crossing costs: bare, through doors without tracing, traced, with five contracts, and with a mediator.
+"""What one crossing costs: bare, through doors without tracing, traced, with five contracts, with a mediator, by HTTP.
 
 Run: python -m chaosagent.experiments.benchmarks.crossings
 """
@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from typing import Any
+from unittest import mock
+
+import httpx
 
 from chaosagent.canonical import Plain
 from chaosagent.contracts.contract import Contract
@@ -26,6 +30,7 @@ from chaosagent.vocabulary import Outcome, Task
 CROSSINGS = 200
 RUNS = 5
 BARE = "bare call in the loop"
+ASKS_HTTP = "traced, the service asks by httpx"
 
 
 class Orders:
@@ -106,6 +111,42 @@ def runs(crossings: int, contracts: tuple[Contract, ...], *, mediated: bool) -> 
     return work
 
 
+def http_runs(crossings: int, *, watched: bool) -> Callable[[], int]:
+    """Return the work of a few runs whose service asks an HTTP server that answers at once, within the process.
+
+    Args:
+        crossings: Of one run; each sends one request.
+        watched: Look for requests that the client sends again by itself, as every run does.
+    """
+    client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(200, json={"status": "sent"})))
+
+    async def get(order: int) -> Plain:
+        answer: Plain = (await client.post("http://orders.test/get", json={"order": order})).json()
+        return answer
+
+    @target(name="many-requests", tasks=[Task("only")])
+    async def many_requests(task: Task, run: Run) -> Outcome:
+        """Look up many orders."""
+        del task
+        orders = run.service("orders", {"get": get}, read_only=True)
+        for order in range(crossings):
+            await orders("get", order=order)
+        return Outcome("done", success=True)
+
+    tried = experiment((), many_requests)
+    execute(tried, EMPTY)  # from now on the client's class is wrapped
+    wrapped: Any = httpx.AsyncClient.send
+    send = wrapped if watched else wrapped.__wrapped__
+
+    def work() -> int:
+        with mock.patch.object(httpx.AsyncClient, "send", send):
+            for _ in range(RUNS):
+                execute(tried, EMPTY, fingerprinting=Fingerprinting.OFF)
+        return RUNS * crossings
+
+    return work
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -120,6 +161,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "traced": runs(crossings, (), mediated=False),
             "traced, five contracts": runs(crossings, five, mediated=False),
             "traced, five contracts, mediator": runs(crossings, five, mediated=True),
+            ASKS_HTTP: http_runs(crossings, watched=True),
+            f"{ASKS_HTTP}, retries not looked for": http_runs(crossings, watched=False),
         },
         rounds=options.rounds,
     )
