@@ -80,7 +80,8 @@ class Replay:
         step: Where it differs or is violated, if it does.
         detail: In one sentence.
         notes: What else is worth knowing, a sentence each.
-        changes: What somebody has to review; of `CHANGED`, and of `VIOLATED` where other contracts break, too.
+        changes: What somebody has to review; of `CHANGED`, and of `VIOLATED` where other contracts break, too. Of
+            `HELD` and `DODGED` the contracts that break in the run that holds, and that the record's run kept.
         neighbour: What breaks beside the record; only of `DODGED`.
         failure: What breaks, `None` where nothing does; only of a schedule.
         share_max: Of `HELD` where answers come by chance: up to which share of runs may break the contract all the
@@ -113,8 +114,9 @@ def reviewed(found: Replay, changes: Iterable[Change], notes: Iterable[str], acc
     found = replace(found, notes=(*found.notes, *seen, *notes))
     if not left:
         return found
-    texts = "; ".join(change.text for change in left)
-    detail = f"{texts}. If that is right, `replay --accept` makes it {found.outcome.value}: {found.detail}"
+    texts = [change.text for change in left]
+    found = replace(found, notes=tuple(note for note in found.notes if note not in texts))
+    detail = f"{'; '.join(texts)}. If that is right, `replay --accept` makes it {found.outcome.value}: {found.detail}"
     return replace(found, outcome=ReplayOutcome.CHANGED, detail=detail, changes=left)
 
 

@@ -101,6 +101,7 @@ def rerun_schedule(
     accepted: Container[str] = frozenset(),
     shared: NominalRuns | None = None,
     cold: ColdRunsOfTask | None = None,
+    is_fixed: bool = False,
 ) -> Replay:
     """Inject the faults of a record into today's target, each at every call that may be the recorded one.
 
@@ -118,6 +119,7 @@ def rerun_schedule(
         shared: The runs without faults that other records of the target have needed.
         cold: Repeats runs in processes of their own before an outcome is `HELD`, as `ColdRuns.of` returns it; without
             it a fix that only works because of what earlier runs have left in the process is not noticed.
+        is_fixed: The record is expected to hold; then another contract that breaks in its place is to be reviewed.
 
     Returns:
         `VIOLATED`, `HELD`, `DODGED`, `CHANGED`, `MOVED`, `NOT_LANDED` or `ERROR`.
@@ -145,7 +147,7 @@ def rerun_schedule(
             today = today_of(replace(bare, answers=answers_of(record.answers, bare.scope)))
         else:
             today = (shared or NominalRuns()).of(bare, record)
-        options = Options(runs_max, accepted, cold)
+        options = Options(runs_max, accepted, cold, is_fixed)
         if contract is None:
             replay = replay_nominal(record, today, options)
         else:

@@ -52,11 +52,13 @@ class Options(NamedTuple):
         runs_max: How many runs may be made.
         accepted: Digests of changes that somebody has reviewed.
         cold: Repeats runs in processes of their own before an outcome is `HELD`; `None` where that is not possible.
+        is_fixed: The record is expected to hold, so another contract that its faults now break is to be reviewed.
     """
 
     runs_max: RunsMax
     accepted: Container[str]
     cold: ColdRunsOfTask | None
+    is_fixed: bool = False
 
 
 class ScheduleReplay:
@@ -187,11 +189,10 @@ class ScheduleReplay:
         if broken.harm is Harm.VIOLATED:
             found = self._violated_in(trace, before=where, notes=broken.judged.notes)
             is_own = all(candidate.relation is CallRelation.OWN for candidate in broken.placed)
-            newly = self._judge.newly_broken(trace)
             return replace(
                 found,
                 notes=(*found.notes, *self._judge.violated_too(trace)),
-                changes=tuple(change for change in newly if change.digest not in self._options.accepted),
+                changes=self._judge.newly_broken(trace, self._options.accepted),
                 failure=Failure.OWN if is_own else Failure.OTHER,
             )
         verdict = trace.verdict(self._judge.unlively(trace))
@@ -268,10 +269,10 @@ class ScheduleReplay:
         )
         changed = tuple(text for candidate in fixed.placed if (text := changed_arguments(candidate)))
         trace = fixed.judged.execution.trace
-        others = self._judge.violated_too(trace)
         new = notes_on_new_calls(self._recorded, self._today.undisturbed.trace, trace)
-        notes = (*fixed.judged.notes, *others, *lost, *changed, *new)
-        return Replay(ReplayOutcome.HELD, MODE, None, detail, notes, share_max=fixed.judged.share_max)
+        notes = (*fixed.judged.notes, *self._judge.violated_too(trace), *lost, *changed, *new)
+        beside = () if self._record.stochastic else self._judge.newly_broken(trace, self._options.accepted)
+        return Replay(ReplayOutcome.HELD, MODE, None, detail, notes, beside, share_max=fixed.judged.share_max)
 
     def _repeated(self, found: Replay) -> Replay:
         """Return the outcome; `HELD` and `NOT_LANDED` only if all runs go the same way where none was made before."""
@@ -326,7 +327,8 @@ class ScheduleReplay:
         if found.outcome is ReplayOutcome.VIOLATED:
             return found
         changes, notes = self._changes()
-        return reviewed(found, changes, notes, self._options.accepted)
+        beside = found.changes if self._options.is_fixed else ()
+        return reviewed(found, [*beside, *changes], notes, self._options.accepted)
 
     def _changes(self) -> tuple[list[Change], list[str]]:
         """Return what differs from the record besides calls, and notes on what does not count as a difference."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -176,9 +176,10 @@ class Judge:
         told = [f"{name} is violated, too" for name in others if name not in apart]
         return (*told, *(broken_too(trace.verdict(name)).text for name in newly))
 
-    def newly_broken(self, trace: Trace) -> list[Change]:
-        """Return the hard contracts that a run violates and the record's run kept, to be reviewed."""
-        return [broken_too(trace.verdict(name)) for name in self._newly_broken(trace)]
+    def newly_broken(self, trace: Trace, accepted: Container[str]) -> tuple[Change, ...]:
+        """Return the hard contracts that a run violates, the record's run kept and nobody has reviewed."""
+        changes = (broken_too(trace.verdict(name)) for name in self._newly_broken(trace))
+        return tuple(change for change in changes if change.digest not in accepted)
 
     def _newly_broken(self, trace: Trace) -> list[str]:
         kept = {one.contract for one in self._record.trace.verdicts if one.verdict is Verdict.HOLDS}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chaosagent.api.replays.replayed import SOUND, ReplayedRecord, Standing, is_explained, meaning_of
+from chaosagent.api.replays.replayed import SOUND, ReplayedRecord, Standing, is_explained, meaning_of, warning_of
 from chaosagent.api.replays.replaying import OptionNames, Replayer, StoredRecord
 from chaosagent.api.target_output import target_output_to_stderr
 from chaosagent.errors import ChaosAgentError
@@ -49,6 +49,8 @@ class RecordTest(pytest.Item):
                 reruns = config.stash[REPLAYER].replay(StoredRecord(self.path))
         for one in reruns:
             self.add_report_section("call", f"replay ({one.replay.mode})", _told(one))
+            if warning := warning_of(one):
+                self.warn(pytest.PytestWarning(warning))
         bad = [one for one in reruns if not _is_well(one) and not is_explained(one, reruns)]
         known = [one for one in bad if one.standing is Standing.KNOWN]
         if len(bad) > len(known):

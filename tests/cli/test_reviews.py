@@ -268,3 +268,38 @@ def test_the_number_of_runs_is_limited(chaosagent: Command, records: Path, folde
     assert (few.code, enough.code, bad.code) == (3, 0, 2)
     assert "MOVED" in few.out
     assert "takes more runs than allowed (1); allow more with --placements" in few.out
+
+
+def test_a_fix_that_breaks_another_contract_says_so_everywhere_and_is_red_once_it_was_fixed_without(
+    chaosagent: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = folder / "study.yaml"
+    study.write_text(
+        "target: agent.py:shop\ncontracts: [at-most-once, no-ghosts]\noperators: [service.lost_response]\n"
+    )
+    chaosagent("search", study, "--task", "late", "--budget", "1.2", "--out", "out")
+    (record,) = (folder / "out/replays").glob("late-at-most-once-*.replay")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
+    silent = ("success=True, claims=(", "success=True, claims=() if _ else (")
+    edit_agent(folder, FIXED, silent)
+
+    held = chaosagent("replay", record, "--github", "--junit", "held.xml", "--sarif", "held.sarif")
+    texts = [held.out, held.err, *((folder / name).read_text() for name in ("summary.md", "held.xml", "held.sarif"))]
+    promoted = chaosagent("replay", record, "--promote")
+    again = chaosagent("replay", record)
+    edit_agent(folder, (silent[1], silent[0]))
+    record.with_name(record.name.replace(".replay", ".accepted.toml")).unlink()
+    chaosagent("replay", record, "--promote")
+    edit_agent(folder, silent)
+    red = chaosagent("replay", record)
+    chaosagent("replay", record, "--accept")
+    reviewed = chaosagent("replay", record)
+
+    assert [one.code for one in (held, promoted, again, red, reviewed)] == [0, 0, 0, 3, 0]
+    assert all("no-ghosts is violated, which the record's run has kept" in text.replace("\\", "") for text in texts)
+    assert "Another contract breaks under the faults of one record that is HELD" in held.out
+    assert "::warning file=" in held.err
+    assert "where it is written down that it breaks another contract, too" in promoted.out
+    assert red.out.startswith("CHANGED")
+    assert reviewed.out.startswith("HELD")

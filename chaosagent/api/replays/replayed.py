@@ -35,6 +35,8 @@ class Standing(enum.Enum):
 
 KNOWN = "KNOWN"
 """Shown in place of the outcome of a failure that is known and open."""
+BESIDE_REMEDY = "a search of today's target finds what breaks it, and `chaosagent suite --add` keeps that"
+"""What to do where a run that holds breaks another contract."""
 WITHOUT_FAULTS = "without-faults"
 """In the place of a contract in the formats of other tools, for a run without faults."""
 MEANINGS = {
@@ -104,6 +106,12 @@ def meaning_of(rerun: ReplayedRecord) -> str:
     return MEANINGS.get(rerun.standing, "")
 
 
+def warning_of(rerun: ReplayedRecord) -> str:
+    """Return what somebody should look at though the record is `HELD`, empty if there is nothing."""
+    changes = rerun.replay.changes if rerun.replay.outcome is ReplayOutcome.HELD else ()
+    return "; ".join(change.text for change in changes) + f": {BESIDE_REMEDY}" if changes else ""
+
+
 def exit_code_of(reruns: Sequence[ReplayedRecord]) -> int:
     """Return 1 if something is violated or dodged, else 2 if a record is refused, 4 if a run failed, 3 if one is open.
 
@@ -142,6 +150,10 @@ def page_of(reruns: Sequence[ReplayedRecord]) -> Page:
     told = ", ".join(f"{standings[one]} {one.value or 'otherwise'}" for one in Standing if standings[one])
     if told:
         page.gap().line(f"{quantity(standings.total(), 'record')} with an expectation: {told}")
+    warned = sum(bool(warning_of(rerun)) for rerun in reruns)
+    if warned:
+        where = quantity(warned, "record that is HELD", "records that are HELD")
+        page.gap().line(notice(f"Another contract breaks under the faults of {where}: {BESIDE_REMEDY}"))
     page.gap().line(
         f"{quantity(len(reruns), 'replay')}: ", ", ".join(f"{count} {outcome}" for outcome, count in totals.items())
     )
@@ -150,7 +162,9 @@ def page_of(reruns: Sequence[ReplayedRecord]) -> Page:
 
 def _row(rerun: ReplayedRecord, reruns: Sequence[ReplayedRecord]) -> Sequence[Cell]:
     replay = rerun.replay
-    detail: list[str | Span] = [replay.detail, *(faint(f"; {note}") for note in replay.notes)]
+    beside = {change.text for change in replay.changes}
+    notes = ((notice if note in beside else faint)(f"; {note}") for note in replay.notes)
+    detail: list[str | Span] = [replay.detail, *notes]
     if meaning := meaning_of(rerun):
         detail.append(notice(f"; {meaning}"))
     if is_explained(rerun, reruns):
@@ -227,4 +241,4 @@ def _case(rerun: ReplayedRecord, reruns: Sequence[ReplayedRecord], *, is_alone: 
     contract, found = ("", "") if record is None else (record.contract or WITHOUT_FAULTS, record.id)
     mark = f"{found}, {replay.mode}" if found and replay.mode != "schedule" else found
     path, notes = str(rerun.path), "\n".join(replay.notes)
-    return Case(contract, name, status, message, notes, path, mark, seconds=rerun.seconds)
+    return Case(contract, name, status, message, notes, path, mark, seconds=rerun.seconds, warning=warning_of(rerun))

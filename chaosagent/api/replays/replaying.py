@@ -181,7 +181,7 @@ class Replayer:
         for way in _modes(record, self._mode):
             begun = monotonic()
             replay = _replay(record, loaded, way, asked)
-            if accept and replay.changes:
+            if accept and replay.changes and replay.outcome in (ReplayOutcome.CHANGED, ReplayOutcome.VIOLATED):
                 replay = _accepted(path, record, loaded, asked, replay)
             if replay.neighbour is not None:
                 replay = _kept(replay, replay.neighbour, one, asked)
@@ -217,11 +217,15 @@ def _promoted(rerun: ReplayedRecord, review: Review, *, is_own: bool) -> Replaye
         return replace(rerun, replay=replace(replay, notes=(*replay.notes, note)))
     try:
         latest = read_review(rerun.path, record)  # what was accepted just now is in it
-        written = write_review(rerun.path, record, latest._replace(expect=Expectation.HELD))
+        changes = (*latest.changes, *replay.changes)
+        written = write_review(rerun.path, record, latest._replace(expect=Expectation.HELD, changes=changes))
     except RecordError as error:
         return replace(rerun, replay=replace(replay, notes=(*replay.notes, f"not promoted: {error}")))
     also = "" if is_own else ", also in the configuration and target that it names, where it was not run now"
-    notes = (*replay.notes, f"expected to hold from now on{also}: {written}")
+    note = f"expected to hold from now on{also}: {written}"
+    if replay.changes:
+        note += ", where it is written down that it breaks another contract, too"
+    notes = (*replay.notes, note)
     return replace(rerun, replay=replace(replay, notes=notes), expect=Expectation.HELD)
 
 
@@ -347,6 +351,7 @@ def _rerun_schedule(record: ReplayRecord, target: Target, asked: _Asked, cold: C
             accepted=frozenset(change.digest for change in asked.review.changes),
             shared=asked.shared,
             cold=None if asked.target.only_here else cold.of(record, asked.target.text, config_name),
+            is_fixed=asked.review.expect is Expectation.HELD,
         )
         if replay.outcome is not ReplayOutcome.HELD or not asked.target.only_here:
             return replay

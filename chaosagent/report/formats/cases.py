@@ -24,6 +24,7 @@ class Case(NamedTuple):
         fingerprint: By which another run knows the same case again; empty where its rule and name do.
         line: In the file, from 1; 0 is the whole file.
         seconds: Real time that it took; `None` where that is not known.
+        warning: Of what passed: what somebody should look at all the same; empty where there is nothing.
     """
 
     rule: str
@@ -35,3 +36,4 @@ class Case(NamedTuple):
     fingerprint: str = ""
     line: int = 0
     seconds: float | None = None
+    warning: str = ""

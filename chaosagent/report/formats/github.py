@@ -35,10 +35,13 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def workflow_commands(cases: Sequence[Case]) -> list[str]:
-    """Return workflow commands: an error for what failed, a notice for what is known."""
+    """Return workflow commands: an error for what failed, a warning beside what passed, a notice for what is known."""
     failed = [case for case in cases if case.status in ("failed", "error")][:ANNOTATIONS_MAX]
     known = [case for case in cases if case.status == "known"][:ANNOTATIONS_MAX]
-    return [_command("error", case) for case in failed] + [_command("notice", case) for case in known]
+    warned = [case for case in cases if case.warning][:ANNOTATIONS_MAX]
+    told = [_command("error", case, case.message) for case in failed]
+    told += [_command("warning", case, case.warning) for case in warned]
+    return told + [_command("notice", case, case.message) for case in known]
 
 
 def step_summary(title: str, cases: Sequence[Case]) -> str:
@@ -48,8 +51,12 @@ def step_summary(title: str, cases: Sequence[Case]) -> str:
         f"{number} {status}" for status in order for number in [sum(case.status == status for case in cases)] if number
     )
     listed = sorted(cases, key=lambda case: ("failed", "error", "known", "open", "passed").index(case.status))
-    rows = [(SIGNS[case.status], case.rule, case.name, case.message) for case in listed]
+    rows = [(SIGNS[case.status], case.rule, case.name, _said(case)) for case in listed]
     return f"### {title}: {counts or 'nothing'}\n\n{markdown_table(('', 'contract', 'what', ''), rows)}"
+
+
+def _said(case: Case) -> str:
+    return f"{case.message}; {case.warning}" if case.warning else case.message
 
 
 def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -59,11 +66,11 @@ def markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines) + more
 
 
-def _command(kind: str, case: Case) -> str:
+def _command(kind: str, case: Case, message: str) -> str:
     line = f"line={case.line}," if case.line else ""
     place = f"file={_property(case.path)},{line}" if case.path else ""
     title = _property(f"{case.rule}: {case.status}" if case.rule else case.status)
-    return f"::{kind} {place}title={title}::{_data(f'{case.name}: {case.message}')}"
+    return f"::{kind} {place}title={title}::{_data(f'{case.name}: {message}')}"
 
 
 def _data(text: str) -> str:

@@ -42,6 +42,8 @@ def junit_xml(title: str, cases: Sequence[Case]) -> str:
             ElementTree.SubElement(node, "error", message=message, type="error").text = _text(case.detail)
         elif case.status != "passed":
             ElementTree.SubElement(node, "skipped", message=message)
+        if case.warning:
+            ElementTree.SubElement(node, "system-out").text = _text(case.warning)
     ElementTree.indent(suite)
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True) + "\n"
 

@@ -30,6 +30,7 @@ def sarif_json(title: str, cases: Sequence[Case]) -> str:
     notes: list[Plain] = [
         {"level": "note", "message": {"text": _said(case)}} for case in cases if case.status == "open"
     ]
+    notes.extend({"level": "warning", "message": {"text": _warned(case)}} for case in cases if case.warning)
     rules = list(dict.fromkeys(case.rule or title for case, _ in listed))
     log: dict[str, Plain] = {
         "$schema": SCHEMA,
@@ -58,6 +59,10 @@ def sarif_json(title: str, cases: Sequence[Case]) -> str:
 
 def _said(case: Case) -> str:
     return printable(f"{case.name}: {case.message}" if case.message else case.name, characters_max=TEXT_MAX)
+
+
+def _warned(case: Case) -> str:
+    return printable(f"{case.name}: {case.warning}")
 
 
 def _fingerprints(cases: Sequence[Case]) -> list[str]:

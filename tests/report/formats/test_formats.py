@@ -34,6 +34,7 @@ CASES = st.lists(
         TEXTS,
         st.sampled_from(["", "a b/c.replay", "/x"]),
         line=st.integers(0, 3),
+        warning=st.just("") | TEXTS,
     )
 )
 
@@ -49,7 +50,8 @@ def test_junit_has_each_case_once_and_counts_them(cases: list[Case]) -> None:
         assert len(suite.findall(f"testcase/{name}")) == sum(case.status == status for case in cases)
     skipped = sum(case.status in ("known", "open") for case in cases)
     assert len(suite.findall("testcase/skipped")) == skipped == int(suite.get("skipped", ""))
-    assert {node.tag for node in suite.iter()} <= {"testsuite", "testcase", "failure", "error", "skipped"}
+    assert {node.tag for node in suite.iter()} <= {"testsuite", "testcase", "failure", "error", "skipped", "system-out"}
+    assert len(suite.findall("testcase/system-out")) == sum(bool(case.warning) for case in cases)
 
 
 @settings(max_examples=50, deadline=None)
@@ -61,7 +63,7 @@ def test_sarif_has_a_result_for_all_that_failed_or_is_known_and_a_notification_f
 
     listed = [case for case in cases if case.status not in ("passed", "open")]
     notes = run["invocations"][0]["toolExecutionNotifications"]
-    assert len(notes) == sum(case.status == "open" for case in cases)
+    assert len(notes) == sum((case.status == "open") + bool(case.warning) for case in cases)
     assert [one["level"] for one in run["results"]] == [
         "error" if case.status in ("failed", "error") else "note" for case in listed
     ]
@@ -135,7 +137,9 @@ def test_a_reader_of_others_finds_in_sarif_what_was_written(tmp_path: Path) -> N
 @given(CASES)
 def test_no_text_begins_a_command_or_a_cell_of_its_own(cases: list[Case]) -> None:
     for line in workflow_commands(cases):
-        assert re.fullmatch(r"::(error|notice) (file=[^:,\r\n]*,(line=[0-9]+,)?)?title=[^:,\r\n]*::[^\r\n]*", line)
+        assert re.fullmatch(
+            r"::(error|warning|notice) (file=[^:,\r\n]*,(line=[0-9]+,)?)?title=[^:,\r\n]*::[^\r\n]*", line
+        )
         assert len(line) < 30_000, "GitHub takes 64 KB"
     summary = step_summary("chaosagent replay", cases)
     rows = [line for line in summary.split("\n") if line.startswith("| ")][2:]
