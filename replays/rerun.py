@@ -172,6 +172,9 @@ def _notes_on_changes(record: ReplayRecord, target: Target) -> tuple[str, ...]:
         notes.append(f"the target has no configuration {record.config.name!r} any more")
     elif known.digest != full_config(record.config, target).digest:
         notes.append(f"the configuration {record.config.name!r} has changed since the record was made")
-    if target.tasks.get(record.task.id) != full_task(record.task, target):
+    if record.task.id not in target.tasks:
+        if not record.is_nominal:  # of a run without faults that is the outcome
+            notes.append(f"the target has no task {record.task.id!r} any more, so that of the record is run")
+    elif target.tasks[record.task.id] != full_task(record.task, target):
         notes.append(f"the task {record.task.id!r} has changed since the record was made")
     return tuple(notes)

@@ -268,10 +268,15 @@ def test_copies_what_others_cover_and_what_no_longer_lands_is_pruned_with_its_re
     for path in (first, suite / "copy.replay"):
         write_review(path, read_record(path), Review(expect=Expectation.HELD))
 
+    before = names(suite)
+    dry = chaosagent("suite", "--prune", "--dry-run", "--out", suite)
+    assert names(suite) == before
     pruned = chaosagent("suite", "--prune", "--out", suite, "--json")
 
     (removed,) = pruned.json["removed"]
     assert removed["reason"].startswith("the same run as")
+    assert f"would be removed: {removed['path']}: {removed['reason']}" in dry.err
+    assert "nothing was written or deleted" in dry.err
     assert len(list(suite.glob("*.replay"))) == 2, "of one it is expected that it holds, of the other nothing"
     write_review(second, read_record(second), Review(expect=Expectation.HELD))
     (superseded,) = chaosagent("suite", "--prune", "--out", suite, "--json").json["removed"]

@@ -35,6 +35,8 @@ class Standing(enum.Enum):
 
 KNOWN = "KNOWN"
 """Shown in place of the outcome of a failure that is known and open."""
+RENAMED = "fix the target; if a tool was renamed, remove this record, search again and use `chaosagent suite --add`"
+"""What to do where a record breaks without its faults or at calls of another name."""
 BESIDE_REMEDY = "a search of today's target finds what breaks it, and `chaosagent suite --add` keeps that"
 """What to do where a run that holds breaks another contract."""
 WITHOUT_FAULTS = "without-faults"
@@ -101,7 +103,7 @@ def meaning_of(rerun: ReplayedRecord) -> str:
         return "known and open still: the fix evades the recorded faults only"
     if rerun.standing is Standing.NEW and rerun.breaks_otherwise:
         place = "beside" if rerun.replay.failure is Failure.OWN else "in place of"
-        remedy = "; if it is known, too, `replay --accept` writes that down" if rerun.replay.changes else ""
+        remedy = "; if it is known, too, `replay --accept` writes that down" if rerun.replay.changes else f"; {RENAMED}"
         return f"a new failure {place} the recorded one{remedy}"
     return MEANINGS.get(rerun.standing, "")
 

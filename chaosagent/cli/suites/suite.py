@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -49,6 +49,7 @@ OUT = Path("tests/replays")
     help="How many tasks of each category are recorded without faults, too; this runs the target. 0: none.",
 )
 @click.option("--explain", is_flag=True, help="Say what each record covers, and what is left out.")
+@click.option("--dry-run", is_flag=True, help="Say what would be added and removed; write and delete nothing.")
 @json_flag
 def suite(
     studies: tuple[Path, ...],
@@ -58,6 +59,7 @@ def suite(
     prune: bool,
     nominal: int,
     explain: bool,
+    dry_run: bool,
     json: bool,
 ) -> int:
     """Choose the fewest records that cover every broken contract and every cause, and copy them to be kept in CI.
@@ -79,7 +81,7 @@ def suite(
     Examples:
       chaosagent suite chaosagent-out/triage-naive --out tests/replays
       chaosagent suite chaosagent-out/tuesday --add --explain
-      chaosagent suite --prune
+      chaosagent suite --prune --dry-run
     """
     from chaosagent.api.suites.suite import check_free, check_reviews, records_in_suite, write_suite
     from chaosagent.cli.status import folder_of
@@ -99,11 +101,11 @@ def suite(
     chosen = _choose(folders, [path for path in existing if path not in gone], nominal) if folders else None
     if chosen is not None:
         check_free(chosen, out, gone)
-    if removed:
+    if removed and not dry_run:
         _delete(removed)
-    if chosen is not None:
+    if chosen is not None and not dry_run:
         write_suite(chosen, out)
-    _tell(removed, unjudged, chosen, out, explain=explain, json=json)
+    _tell(_Told(removed, unjudged, chosen, is_done=not dry_run), out, explain=explain, json=json)
     return NOT_JUDGED if unjudged else DONE
 
 
@@ -114,32 +116,37 @@ def _choose(folders: Sequence[Path], existing: Sequence[Path], nominal: int) -> 
         return choose_suite(folders, existing, per_category=nominal)
 
 
-def _tell(
-    removed: Sequence[Removed],
-    unjudged: Sequence[ReplayedRecord],
-    chosen: Suite | None,
-    out: Path,
-    *,
-    explain: bool,
-    json: bool,
-) -> None:
+class _Told(NamedTuple):
+    """What is removed and added, or would be."""
+
+    removed: Sequence[Removed]
+    unjudged: Sequence[ReplayedRecord]
+    chosen: Suite | None
+    is_done: bool
+
+
+def _tell(told: _Told, out: Path, *, explain: bool, json: bool) -> None:
     from chaosagent.api.suites.suite_page import suite_json, suite_page
 
+    removed, unjudged, chosen, is_done = told
     if json:
-        told: dict[str, Plain] = {
+        answer: dict[str, Plain] = {
+            "dry_run": not is_done,
             "removed": [{"path": str(path), "reason": reason} for path, reason in removed],
             "not_judged": [{"path": str(one.path), "reason": one.replay.detail} for one in unjudged],
         }
-        output.answer_json({**({} if chosen is None else suite_json(chosen, out)), **told})
+        output.answer_json({**({} if chosen is None else suite_json(chosen, out)), **answer})
         return
     for path, reason in removed:
-        output.remark(f"removed {path}: {reason}")
+        output.remark(f"{'removed' if is_done else 'would be removed:'} {path}: {reason}")
     for one in unjudged:
         output.remark(f"{one.path} could not be judged, and stays: {one.replay.detail}")
     if chosen is not None:
         output.answer(suite_page(chosen, out, explain=explain))
     elif not removed and not unjudged:
         output.remark(f"{out}: each record is needed")
+    if not is_done:
+        output.remark("nothing was written or deleted, as this is a dry run")
 
 
 def _prune(existing: Sequence[Path]) -> tuple[list[Removed], list[ReplayedRecord]]:
