@@ -198,22 +198,24 @@ def test_another_cause_of_the_same_cost_is_not_the_same(chaosagent: Command, fol
             del sys.modules[module]
         assert chaosagent("search", "desk.yaml", "--out", name).code == 1
 
-    changed = chaosagent("compare", "was", "is")
+    changed = chaosagent("compare", "was", "is", "--markdown", "comment.md")
     (folder / "older").mkdir()
     (folder / "older" / "desk.py").write_text(f"GUARDED = ['mail']\n{TWICE}", encoding="utf-8")
     replayed = chaosagent("compare", "was", "is", "--replay", "--target", "older/desk.py:desk")
 
     assert (changed.code, replayed.code) == (3, 1)
     assert "the same cost by another cause" in changed.out
+    assert "the same cost by another cause" in (folder / "comment.md").read_text("utf-8")
     assert "service:mails[1] service.duplicate_delivery" in changed.out
     assert "Worse: 1 new." in replayed.out
     assert chaosagent("compare", "was", "was").code == 0
 
 
 def test_what_only_one_of_them_has_is_listed_and_not_compared(nights: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out = told(nights, capsys, "naive", "more")
+    code, out = told(nights, capsys, "naive", "more", "--markdown", "comment.md")
 
     assert code == 0
+    assert "| only the second | 3 searches | at-most-once in" in (nights / "comment.md").read_text("utf-8")
     assert "only the second  3 searches" in out
     assert "budgets differ" in out
 

@@ -60,7 +60,7 @@ def comparison_markdown(compared: StudyComparison) -> str:
             str(one.key.seed),
             outcome_text(one.before),
             outcome_text(one.after),
-            _schedule_of(one, compared),
+            "; ".join(filter(None, (_schedule_of(one, compared), one.note))),
         )
         for one in result.differences
     ]
@@ -70,6 +70,8 @@ def comparison_markdown(compared: StudyComparison) -> str:
     parts = [f"### chaosagent: {markdown_text(verdict_of(compared).text)}", f"{studies} {shared}"]
     if rows:
         parts.append(markdown_table(("", "contract", "task", "seed", "before", "after", "schedule"), rows).rstrip())
+    if unshared := _unshared(compared):
+        parts.append(markdown_table(("not in both", "", ""), unshared).rstrip())
     return "\n\n".join(parts) + "\n"
 
 
@@ -164,8 +166,16 @@ def outcome_text(outcome: SearchOutcome) -> str:
 
 
 def _tell_unshared(page: Page, compared: StudyComparison) -> None:
+    rows = _unshared(compared)
+    if rows:
+        page.heading("Not in both")
+        page.table((), rows)
+
+
+def _unshared(compared: StudyComparison) -> list[tuple[str, str, str]]:
+    """Return what only one of the studies has, which is not compared: a contract may have been left out of one."""
     first, second, result = compared.first, compared.second, compared.comparison
-    rows: list[Sequence[Cell]] = []
+    rows: list[tuple[str, str, str]] = []
     for told, keys, operators in zip(
         ("only the first", "only the second"),
         (result.only_before, result.only_after),
@@ -181,9 +191,7 @@ def _tell_unshared(page: Page, compared: StudyComparison) -> None:
     for name, one in (("the first", first), ("the second", second)):
         if one.result.interrupted:
             rows.append((name, "was interrupted", f"chaosagent search STUDY.yaml --resume --out {one.folder}"))
-    if rows:
-        page.heading("Not in both")
-        page.table((), rows)
+    return rows
 
 
 def listed(keys: Sequence[SearchKey]) -> str:
