@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,7 +51,7 @@ class RecordTest(pytest.Item):
         for one in reruns:
             self.add_report_section("call", f"replay ({one.replay.mode})", _told(one))
             if warning := warning_of(one):
-                self.warn(pytest.PytestWarning(warning))
+                warnings.warn(pytest.PytestWarning(warning), stacklevel=1)
         bad = [one for one in reruns if not _is_well(one) and not is_explained(one, reruns)]
         known = [one for one in bad if one.standing is Standing.KNOWN]
         if len(bad) > len(known):
