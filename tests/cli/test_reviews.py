@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -270,6 +272,7 @@ def test_the_number_of_runs_is_limited(chaosagent: Command, records: Path, folde
     assert "takes more runs than allowed (1); allow more with --placements" in few.out
 
 
+@pytest.mark.slow
 def test_a_fix_that_breaks_another_contract_says_so_everywhere_and_is_red_once_it_was_fixed_without(
     chaosagent: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -286,6 +289,8 @@ def test_a_fix_that_breaks_another_contract_says_so_everywhere_and_is_red_once_i
 
     held = chaosagent("replay", record, "--github", "--junit", "held.xml", "--sarif", "held.sarif")
     texts = [held.out, held.err, *((folder / name).read_text() for name in ("summary.md", "held.xml", "held.sarif"))]
+    in_pytest = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(record)]
+    texts.append(subprocess.run(in_pytest, cwd=folder, text=True, capture_output=True, check=True).stdout)
     promoted = chaosagent("replay", record, "--promote")
     again = chaosagent("replay", record)
     edit_agent(folder, (silent[1], silent[0]))
