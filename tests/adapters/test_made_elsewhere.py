@@ -111,3 +111,43 @@ def test_an_agent_that_somebody_else_runs_crosses_doors(framework: str, case: st
     assert sum(step.interface.startswith("model:") for step in trace.steps) == 3
     assert trace.outcome.message.startswith("done: ")
     assert their.agent is own
+
+
+RUN_BY_THEM = {
+    "crewai": "async def main(): return (await made.kickoff_async()).raw",
+    "mcp": """
+async def main():
+    async with mcp.Client(made) as client:
+        return await pay(client)
+""",
+}
+
+
+@pytest.mark.parametrize(
+    ("framework", "make", "words", "reached"),
+    [
+        pytest.param("crewai", "_crew", (), "service:refund", marks=pytest.mark.crewai),
+        pytest.param("mcp", "shop", ("shop",), "service:shop.refund", marks=pytest.mark.mcp),
+    ],
+)
+def test_a_crew_or_a_server_in_somebody_elses_variable_is_put_behind_doors(
+    framework: str, make: str, words: tuple[str, ...], reached: str
+) -> None:
+    pytest.importorskip(framework)
+    parts: Any = importlib.import_module(f"tests.adapters.test_{framework}")
+    doors_of = importlib.import_module(f"chaosagent.adapters.{framework}").through_doors
+    their: Any = ModuleType("their")
+    vars(their).update(vars(parts), made=getattr(parts, make)())
+    exec(RUN_BY_THEM[framework], vars(their))
+    own = their.made
+
+    @target(name="theirs", tasks=[Task("t")])
+    async def theirs(_task: Task, run: Run) -> Outcome:
+        with patch.object(their, "made", doors_of(run, own, *words)):
+            return Outcome(str(await their.main()), success=True)
+
+    trace = execute(Experiment(theirs, theirs.task("t"), SystemConfig("default"), 0), EMPTY).trace
+
+    assert reached in [step.interface for step in trace.steps], trace.ending_detail
+    assert "refunded 40" in trace.outcome.message or "paid" in trace.outcome.message
+    assert their.made is own
