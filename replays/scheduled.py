@@ -225,7 +225,8 @@ class ScheduleReplay:
         trace, where = worst.judged.execution.trace, _where(worst, findings)
         if worst.harm is Harm.UNFINISHED:
             ending = f"{trace.ending.value}: {trace.ending_detail}" if trace.ending_detail else trace.ending.value
-            detail = f"{where}the run ends with {ending}{_crashed_at(trace)}, which no contract forbids"
+            how = f"{where}the run ends with {ending}{_crashed_at(trace)}"
+            detail = f"{how}, which no contract forbids; mend that, or search again"
             return Replay(ReplayOutcome.MOVED, MODE, None, detail, worst.judged.notes, failure=Failure.OTHER)
         found = self._violated_in(trace, before=where, notes=worst.judged.notes)
         return replace(found, outcome=ReplayOutcome.MOVED)

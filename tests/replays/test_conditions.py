@@ -59,7 +59,7 @@ def test_a_new_crash_that_no_contract_forbids_has_moved() -> None:
 
     assert replay.outcome is ReplayOutcome.MOVED
     assert replay.detail.startswith("the run ends with crashed: ConnectionError: connection reset by peer (at ")
-    assert replay.detail.endswith("which no contract forbids")
+    assert replay.detail.endswith("which no contract forbids; mend that, or search again")
     assert replayed(record, pays_once).outcome is ReplayOutcome.HELD
 
 
