@@ -249,12 +249,11 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
     _end(experiment, run, ending)
     if ending is Ending.HUNG and not schedule:
         remarks += tuple(run.author_notes)  # noted while the target was ended
-    outcome, state = _NO_OUTCOME, None
+    system, outcome, state = experiment.target, _NO_OUTCOME, None
     try:
         state = run.final_state()
         if ending is Ending.FINISHED:
-            handed_back = outcome_of(experiment.target, experiment.task, result, state, is_faulty=run.is_faulty)
-            outcome = run.settled(handed_back)
+            outcome = run.settled(outcome_of(system, experiment.task, result, state, is_faulty=run.is_faulty))
     except TargetError as error:
         if not run.is_faulty:
             raise
@@ -267,11 +266,12 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
     if experiment.exceeded:
         detail = f"{detail}{'; ' if detail else ''}{BEYOND}{experiment.exceeded}"
     trace = _judged(experiment, run, _Ended(ending, detail, crashed_at, outcome))
+    by_seed = trace.by_seed(() if run.has_read_seed else experiment.seeds)
     evaluation = Evaluation(
         schedule=schedule,
         effective=effective_of(run.acts, schedule),
         acts=tuple(sorted(run.acts, key=_position)),
-        digest=trace.digest,
+        digest=by_seed[0][1],
         ending=ending,
         success=False if experiment.exceeded else trace.outcome.success,
         step_count=len(trace.steps),
@@ -281,7 +281,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         undeclared=() if run.survey is None else tuple(run.survey.found),
         support=support_of(run) if experiment.target.provenance_complete and ending is Ending.FINISHED else None,
         crashed_at=crashed_at,
-        by_seed=() if run.has_read_seed or not experiment.seeds else trace.by_seed(experiment.seeds),
+        by_seed=by_seed if len(by_seed) > 1 else (),
         spent=usage.spent,
         spent_limit=usage.spent_limit,
         declares_effects=usage.declares_effects,

@@ -137,9 +137,8 @@ class Evaluator:
         self._out[key], self._tickets[ticket] = ticket, key
 
     def _told_by_now(self, at: TaskSeed, schedule: Schedule) -> Evaluation | None:
-        if schedule in self._remembered[at]:
-            self.request(at, schedule)
-        return self.known(at, schedule)
+        known = self.known(at, schedule)
+        return self._remembered[at].get(schedule) if known is None else known
 
     def speculate(self, at: TaskSeed, schedule: Schedule) -> bool:
         """Have a schedule run that may be requested later; return whether that was new."""

@@ -28,9 +28,9 @@ def sarif_json(title: str, cases: Sequence[Case]) -> str:
     """
     listed = [(case, mark) for case, mark in zip(cases, _fingerprints(cases), strict=True) if case.status in LEVELS]
     notes: list[Plain] = [
-        {"level": "note", "message": {"text": _said(case)}} for case in cases if case.status == "open"
+        {"level": "note", "message": {"text": _said(case, case.message)}} for case in cases if case.status == "open"
     ]
-    notes.extend({"level": "warning", "message": {"text": _warned(case)}} for case in cases if case.warning)
+    notes.extend({"level": "warning", "message": {"text": _said(case, case.warning)}} for case in cases if case.warning)
     rules = list(dict.fromkeys(case.rule or title for case, _ in listed))
     log: dict[str, Plain] = {
         "$schema": SCHEMA,
@@ -57,12 +57,8 @@ def sarif_json(title: str, cases: Sequence[Case]) -> str:
     return json.dumps(log, indent=2, ensure_ascii=True) + "\n"
 
 
-def _said(case: Case) -> str:
-    return printable(f"{case.name}: {case.message}" if case.message else case.name, characters_max=TEXT_MAX)
-
-
-def _warned(case: Case) -> str:
-    return printable(f"{case.name}: {case.warning}")
+def _said(case: Case, message: str) -> str:
+    return printable(f"{case.name}: {message}" if message else case.name, characters_max=TEXT_MAX)
 
 
 def _fingerprints(cases: Sequence[Case]) -> list[str]:
@@ -81,7 +77,7 @@ def _result(case: Case, rule: int, title: str, fingerprint: str) -> dict[str, Pl
         "ruleId": printable(case.rule or title),
         "ruleIndex": rule,
         "level": LEVELS[case.status],
-        "message": {"text": _said(case)},
+        "message": {"text": _said(case, case.message)},
         "partialFingerprints": {"chaosagent/v1": fingerprint},
     }
     if case.path:

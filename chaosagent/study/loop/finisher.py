@@ -197,7 +197,7 @@ class Finisher:
             reads=self._repeats.told_of(search.at.task_id),
             cold_repeats=self._cold_repeats.evidence_of(search.at, interrupted=self.interrupted),
             written=self._evaluator.written.of(search.at.task_id),
-            tied=self._evaluator.tied[search.at._replace(world=0)],
+            tied=self._evaluator.tied[search.at.of_study],
         )
 
     def _result(self, search: Search, found: tuple[Counterexample, ...]) -> SearchResult:

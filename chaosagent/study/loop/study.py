@@ -371,7 +371,7 @@ class Study:
         told = trial.hashed([at.task_id, str(at.seed), search.contract.id])
         tally.digest_sum = (tally.digest_sum + told) % 256**DIGEST_BYTES
         self._sinks.trial(at, search.contract.id, trial)
-        self._shares.note(at._replace(world=0), evaluation)
+        self._shares.note(at.of_study, evaluation)
         share, heard = self._plan.limits.error_share_max, search.trials + search.heard
         if search.errors >= ERRORS_MIN and search.errors > share * heard:
             raise StudyError(

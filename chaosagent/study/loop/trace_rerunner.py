@@ -132,7 +132,7 @@ class TraceRerunner:
         """Return a divergence with what one more run, which is watched, shows of its cause."""
         schedule = divergence.schedules[0]
         known = self._evaluator.known(at, schedule)
-        if at._replace(world=0) in self._evaluator.unlike or (known is not None and known.ending is Ending.HUNG):
+        if at.of_study in self._evaluator.unlike or (known is not None and known.ending is Ending.HUNG):
             return divergence
         job = Job(at.task_id, at.seed, schedule, answering=self.answering, world=at.world, watched=True, surveyed=True)
         watched = self._workbench.evaluate(job)

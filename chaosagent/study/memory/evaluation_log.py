@@ -212,11 +212,15 @@ class EarlierRuns:
         self._log.add(evaluation.schedule, evaluation)
         self._left += 1
 
+    def get(self, schedule: Schedule) -> Evaluation | None:
+        """Return the run of a schedule, `None` when there is none."""
+        return self._log.get(schedule) if schedule in self else None
+
     def take(self, schedule: Schedule) -> Evaluation | None:
         """Return the run of a schedule and drop it, `None` when there is none."""
-        if schedule not in self:
+        run = self.get(schedule)
+        if run is None:
             return None
-        run = self._log.get(schedule)
         self._taken.add(schedule)
         self._left -= 1
         if not self._left:
