@@ -243,9 +243,9 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         close_unbegun(run.loop)
         close_links(run)
         raise
-    usage, has_objective = usage_of(run, ending, experiment.exceeded), experiment.target.objective is not None
+    usage = usage_of(run, ending, experiment.exceeded)
     doors = {} if schedule else {interface: door.options for interface, door in run.doors.items()}
-    remarks = () if schedule else author_remarks(ending, result, run.loop.tasks_left(), has_objective=has_objective)
+    remarks = () if schedule else author_remarks(ending, result, run.loop.tasks_left())
     _end(experiment, run, ending)
     if ending is Ending.HUNG and not schedule:
         remarks += tuple(run.author_notes)  # noted while the target was ended

@@ -22,7 +22,7 @@ from chaosagent.proxy.concurrency import SECONDS
 from chaosagent.proxy.proxy import Backends, Proxy
 from chaosagent.proxy.server import Connections, bound_socket, serving
 from chaosagent.targets.target import Run, Target, target
-from chaosagent.vocabulary import SystemConfig, Task
+from chaosagent.vocabulary import Outcome, SystemConfig, Task
 
 CALLS = 50
 BODY = {"model": "m", "messages": [{"role": "user", "content": "Where is A-17?"}]}
@@ -33,7 +33,7 @@ def conversation(*, through_proxy: bool, streaming: bool = False, together_secon
     """Return a target that asks a server on loopback, through the proxy or not."""
 
     @target(clock="wall")
-    async def asking(_: Task, run: Run) -> str:
+    async def asking(_: Task, run: Run) -> Outcome:
         responses = require("starlette.responses", extra="proxy", needed_by="this benchmark")
         httpx = require("httpx", extra="proxy", needed_by="this benchmark")
         message = {"role": "assistant", "content": "It is lost."}
@@ -55,11 +55,11 @@ def conversation(*, through_proxy: bool, streaming: bool = False, together_secon
         async with serving(server, Connections(), bound):
             if not through_proxy:
                 await ask(f"{address}/v1")
-                return ""
+                return Outcome()
             behind = Backends({"openai": address}, together_seconds=together_seconds)
             async with Proxy(run, behind).open() as variables:
                 await ask(variables["OPENAI_BASE_URL"])
-        return ""
+        return Outcome()
 
     return asking
 

@@ -33,7 +33,7 @@ def bad(folder: Path) -> Callable[[str], None]:
     """Write a target with a body, and a study of it."""
 
     def written(body: str, more: str = "") -> None:
-        lines = "".join(f"    {line}\n" for line in body.splitlines())
+        lines = "".join(f"    {line}\n" for line in [*body.splitlines(), "return Outcome('')"])
         (folder / "bad.py").write_text(HEAD + lines, encoding="utf-8")
         (folder / "bad.yaml").write_text(STUDY + more, encoding="utf-8")
 
@@ -102,6 +102,14 @@ def test_a_replay_cuts_what_its_target_prints(chaosagent: Command, folder: Path,
 @pytest.mark.parametrize(
     ("body", "error"),
     [
+        (
+            "return None",
+            "target 'bad' (bad.py:7) returned nothing; it must return chaosagent.Outcome(message, success=...)",
+        ),
+        (
+            "return 'done'",
+            "target 'bad' (bad.py:7) returned a text; it must return chaosagent.Outcome(message, success=...)",
+        ),
         ("return 3", "target 'bad' (bad.py:7) returned int; it must return chaosagent.Outcome(message, success=...)"),
         ("return asyncio.sleep(1)", "target 'bad' (bad.py:7) returned coroutine; it must return"),
         ("return Outcome('x', state=object())", "target 'bad' returned an outcome that is not plain data"),

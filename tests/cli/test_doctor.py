@@ -224,7 +224,7 @@ def test_a_coroutine_that_is_forgotten_late_is_told_with_the_place_of_its_call(l
 
 def test_other_warnings_of_a_target_are_shown_as_ever(look: Callable[..., Any]) -> None:
     with pytest.warns(RuntimeWarning, match="old") as warned:
-        look("import warnings\nwarnings.warn('old', RuntimeWarning)\nawait bank('pay', key='a')")
+        look("import warnings\nwarnings.warn('old', RuntimeWarning)\nawait bank('pay', key='a')\nreturn Outcome('')")
 
     assert len(warned) >= 1
 
@@ -278,13 +278,21 @@ def test_a_toxiproxy_that_is_there_is_asked_its_version(chaosagent: Command, tox
     assert remark["text"].startswith(f"{version}, ")
 
 
-def test_a_missing_outcome_and_a_task_left_behind_are_pointed_out(look: Callable[..., Any]) -> None:
-    code, told = look("import asyncio\nawait bank('pay', key='a')\nkept = asyncio.create_task(asyncio.sleep(9))")
+@pytest.mark.parametrize(("end", "what"), [("", "nothing"), ("\nreturn 'done'", "a text")])
+def test_a_missing_outcome_is_refused(look: Callable[..., Any], end: str, what: str) -> None:
+    code, told = look(f"await bank('pay', key='a'){end}")
 
-    texts = {level: [one["text"] for one in told["default"] if one["level"] == level] for level in ("bad", "hint")}
     assert code == 1
-    assert any(text.startswith("the target returned nothing, which counts as") for text in texts["bad"])
-    assert any("sleep, created at looked_at.py:11 in agent. Await or cancel" in text for text in texts["hint"])
+    assert f"returned {what}; it must return chaosagent.Outcome(message, success=...)" in _bad(told)
+
+
+def test_a_task_left_behind_is_pointed_out(look: Callable[..., Any]) -> None:
+    body = "import asyncio\nawait bank('pay', key='a')\nkept = asyncio.create_task(asyncio.sleep(9))"
+    code, told = look(f"{body}\nreturn Outcome('', success=True)")
+
+    hints = [one["text"] for one in told["default"] if one["level"] == "hint"]
+    assert code == 0
+    assert any("sleep, created at looked_at.py:11 in agent. Await or cancel" in text for text in hints)
 
 
 @pytest.mark.proxy

@@ -327,7 +327,7 @@ def test_cores_are_counted_on_every_system(
 
 def test_a_proof_about_nothing_is_inconclusive(chaosagent: Callable[..., Any], folder: Path) -> None:
     (folder / "idle.py").write_text(
-        "from chaosagent import target\n\n@target\nasync def idle(task, run):\n    return 'done'\n"
+        "from chaosagent import Outcome, target\n\n@target\nasync def idle(task, run):\n    return Outcome('done')\n"
     )
     (folder / "idle.yaml").write_text("target: idle.py:idle\n")
 
@@ -339,8 +339,8 @@ def test_a_proof_about_nothing_is_inconclusive(chaosagent: Callable[..., Any], f
 
 def test_a_filter_that_matches_nothing_makes_a_proof_inconclusive(chaosagent: Callable[..., Any], folder: Path) -> None:
     (folder / "reader.py").write_text(
-        "from chaosagent import target\n\n@target\nasync def reader(task, run):\n"
-        "    await run.service('orders', {'get': lambda: 1}, read_only=True)('get')\n    return 'done'\n"
+        "from chaosagent import Outcome, target\n\n@target\nasync def reader(task, run):\n"
+        "    await run.service('orders', {'get': lambda: 1}, read_only=True)('get')\n    return Outcome('done')\n"
     )
     (folder / "reader.yaml").write_text(
         "target: reader.py:reader\ncontracts: [no-leak]\noperators:\n  - service.stale_response\n"
@@ -357,8 +357,8 @@ def test_a_named_operator_that_no_door_can_take_makes_a_proof_inconclusive(
     chaosagent: Callable[..., Any], folder: Path
 ) -> None:
     (folder / "reader.py").write_text(
-        "from chaosagent import target\n\n@target\nasync def reader(task, run):\n"
-        "    await run.service('orders', {'get': lambda: 1}, read_only=True)('get')\n    return 'done'\n"
+        "from chaosagent import Outcome, target\n\n@target\nasync def reader(task, run):\n"
+        "    await run.service('orders', {'get': lambda: 1}, read_only=True)('get')\n    return Outcome('done')\n"
     )
     head = "target: reader.py:reader\ncontracts: [no-leak]\noperators: "
     (folder / "named.yaml").write_text(f"{head}[service.stale_response, tools.missing]\n")

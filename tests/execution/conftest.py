@@ -24,7 +24,7 @@ from chaosagent.faults.evaluation import Evaluation, Fingerprinting
 from chaosagent.faults.operator import OPERATORS, Choice, Domain, Levels, Text, bound
 from chaosagent.faults.schedule import parse
 from chaosagent.targets.target import Run, target
-from chaosagent.vocabulary import Boundary, Failure, Task
+from chaosagent.vocabulary import Boundary, Failure, Outcome, Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +269,10 @@ def ray() -> Iterator[None]:
 
 @pytest.fixture
 def play() -> Callable[..., Execution]:
-    """Run `function(run)` as a target; the rest is given by keyword."""
+    """Run `function(run)` as a target; the rest is given by keyword. It need not return an outcome."""
+
+    def outcome(returned: object) -> object:
+        return Outcome(returned or "") if returned is None or isinstance(returned, str) else returned
 
     def play(
         function: Callable[..., Any],
@@ -281,10 +284,10 @@ def play() -> Callable[..., Execution]:
         **options: Any,
     ) -> Execution:
         async def asynchronous(_: Task, run: Run) -> object:
-            return await function(run)
+            return outcome(await function(run))
 
         def synchronous(_: Task, run: Run) -> object:
-            return function(run)
+            return outcome(function(run))
 
         made = target(name="tried", **options)(asynchronous if inspect.iscoroutinefunction(function) else synchronous)
         task, config = next(iter(made.tasks.values())), next(iter(made.configs.values()))

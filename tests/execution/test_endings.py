@@ -5,15 +5,19 @@ import gc
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from chaosagent.contracts.custom import contract
 from chaosagent.errors import PluginError, TargetError
-from chaosagent.execution.execute import Execution
+from chaosagent.execution.execute import Execution, Experiment, execute
+from chaosagent.faults.schedule import parse
 from chaosagent.limits import RunLimits
+from chaosagent.targets.target import Run, Target, target
 from chaosagent.trace.step import StepKind
+from chaosagent.trace.trace import Trace
 from chaosagent.vocabulary import Claim, Ending, Outcome, Task
 
 Play = Callable[..., Execution]
@@ -27,22 +31,35 @@ def opened(run: Any) -> Any:
     return run.service("crm", {"get": lambda: 1})
 
 
-@pytest.mark.parametrize(
-    ("returned", "message", "success"),
-    [("done", "done", None), (None, "", None), (Outcome("done", success=False), "done", False)],
-)
-def test_an_outcome_a_text_or_nothing_may_be_returned(
-    play: Play, returned: object, message: str, success: bool | None
-) -> None:
-    async def agent(run: Any) -> object:
+def returning(value: object) -> Target:
+    async def agent(_: Task, run: Run) -> Any:
         await opened(run)("get")
-        return returned
+        return value
 
-    found = play(agent)
+    return target(name="tried", tasks=[Task("only")])(agent)
 
-    assert found.trace.ending is Ending.FINISHED
-    assert (found.trace.outcome.message, found.trace.outcome.success) == (message, success)
-    assert found.evaluation.success is success
+
+def ended(made: Target, schedule: str = "") -> Trace:
+    return execute(Experiment(made, made.task("only"), made.config("default"), 0), parse(schedule)).trace
+
+
+@pytest.mark.parametrize(("returned", "what"), [("done", "a text"), (None, "nothing"), (3, "int")])
+def test_what_is_no_outcome_is_a_mistake_of_the_target(returned: object, what: str) -> None:
+    with pytest.raises(TargetError, match=f"returned {what}; it must return chaosagent.Outcome"):
+        ended(returning(returned))
+
+
+@pytest.mark.parametrize(("returned", "message"), [("done", "done"), (None, "")])
+def test_a_text_or_nothing_is_the_message_where_an_objective_judges_or_a_fault_has_landed(
+    returned: object, message: str
+) -> None:
+    made = returning(returned)
+
+    judged = ended(replace(made, objective=lambda _, outcome: outcome.message == message))
+    faulty = ended(made, "service:crm[1] test/nothing")
+
+    assert (judged.ending, judged.outcome.message, judged.outcome.success) == (Ending.FINISHED, message, True)
+    assert (faulty.ending, faulty.outcome.message, faulty.outcome.success) == (Ending.FINISHED, message, None)
 
 
 @pytest.mark.parametrize(

@@ -217,11 +217,11 @@ def test_an_exact_replay_ends_the_process_again() -> None:
 
 def test_an_exact_replay_ends_where_an_answer_was_too_large() -> None:
     @target(name="careless", tasks=[Task("t")])
-    async def system(_: Task, run: Run) -> str:
+    async def system(_: Task, run: Run) -> Outcome:
         crm = run.service("crm", {"get": lambda: "A-1", "list": lambda: "x" * 2_000})
         if await crm("get") is None:
             await crm("list")
-        return "done"
+        return Outcome("done")
 
     schedule = parse("service:crm[1] test/nothing")
     limits = RunLimits(payload_bytes_max=1_000)

@@ -9,14 +9,14 @@ from chaosagent.faults.difference import TEXT_MAX, difference_in_calls
 from chaosagent.faults.evaluation import Evaluation
 from chaosagent.faults.schedule import EMPTY
 from chaosagent.targets.target import Run, target
-from chaosagent.vocabulary import Task
+from chaosagent.vocabulary import Outcome, Task
 
 
 def test_a_difference_shows_no_secret_also_where_it_is_cut() -> None:
     def run(text: str) -> Evaluation:
         @target(tasks=[Task("ask")])
-        async def asks(_: Task, run: Run) -> str:
-            return str(await run.service("vault", {"read": lambda text: f"{text}!"})("read", text=text))
+        async def asks(_: Task, run: Run) -> Outcome:
+            return Outcome(await run.service("vault", {"read": lambda text: f"{text}!"})("read", text=text))
 
         system = replace(asks, secrets=("sk-[0-9]{40}",))
         return execute(Experiment(system, system.task("ask"), system.config("default"), 0, ()), EMPTY).evaluation

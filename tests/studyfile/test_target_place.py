@@ -10,11 +10,12 @@ from chaosagent.errors import UsageError
 from chaosagent.studyfile import load_study, plan_of, worker_setup
 
 AGENT = """
-from chaosagent import target
+from chaosagent import Outcome, target
 
 @target(name={name!r})
 def agent(task, run):
     import beside_{name}
+    return Outcome("done", success=True)
 """
 
 

@@ -52,8 +52,8 @@ class _Callable:
 
 
 class _Plain:
-    def __call__(self, task: Task, _: Any) -> str:
-        return f"plain {task.id}"
+    def __call__(self, task: Task, _: Any) -> Outcome:
+        return Outcome(f"plain {task.id}")
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ class _Plain:
         (functools.partial(shop), "partial", False, "default default 5 True"),
         (_Callable(), "_Callable", False, "default default 5 True"),
         (_Plain(), "_Plain", True, "plain default"),
-        (lambda task, _: f"lambda {task.id}", "<lambda>", True, "lambda default"),
+        (lambda task, _: Outcome(f"lambda {task.id}"), "<lambda>", True, "lambda default"),
     ],
 )
 def test_functions_partials_and_objects_may_be_asynchronous_or_not(

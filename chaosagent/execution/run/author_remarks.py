@@ -22,9 +22,6 @@ NOTE_MAX = 20_000
 """Characters of a note on a crash that are kept, the last ones."""
 
 _PACKAGE = Path(errors.__file__).parent
-RETURNED = "the target returned"
-"""How a remark on something else than an outcome begins."""
-_RETURN = "Return Outcome(message, success=...), so that it is known whether the task was done."
 
 
 @contextlib.contextmanager
@@ -38,25 +35,19 @@ def noted_origins() -> Iterator[None]:
         sys.set_coroutine_origin_tracking_depth(depth)
 
 
-def author_remarks(
-    ending: Ending, result: object, tasks: Iterable[asyncio.Task[object]], *, has_objective: bool
-) -> tuple[str, ...]:
+def author_remarks(ending: Ending, result: object, tasks: Iterable[asyncio.Task[object]]) -> tuple[str, ...]:
     """Return what the author of a target should know after a run without injections, a few sentences each.
 
     Args:
         ending: How the run ended.
         result: What the target returned; of a crash, the exception.
         tasks: Those that had not ended then, in the order of making.
-        has_objective: The target has an objective.
     """
     if ending is Ending.CRASHED:
         return tuple(str(note)[-NOTE_MAX:] for note in getattr(result, "__notes__", ()))
     if ending is not Ending.FINISHED:
         return ()
     remarks: list[str] = []
-    if not has_objective and (result is None or isinstance(result, str)):
-        what, taken = ("nothing", "an empty") if result is None else ("a text", "the")
-        remarks.append(f"{RETURNED} {what}, which counts as {taken} final message and says no more. {_RETURN}")
     running = [described for task in tasks if not task.cancelling() and (described := _described(task))]
     if running:
         more = f" and {len(running) - TASKS_MAX} more" if len(running) > TASKS_MAX else ""

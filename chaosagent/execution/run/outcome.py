@@ -42,15 +42,20 @@ def outcome_of(target: Target, task: Task, result: object, state: Plain, *, is_f
         is_faulty: A fault has landed; then nobody knows whether an outcome is right that makes the objective raise.
 
     Raises:
-        TargetError: It is no outcome, or the objective raised without any fault.
+        TargetError: It is no outcome, or the objective raised without any fault. A text, or nothing, is taken as the
+            final message where an objective judges the run; and after a fault, as a path on which somebody forgot to
+            return an outcome is no crash.
     """
     name, objective = target.name, target.objective
-    if result is None or isinstance(result, str):
-        result = Outcome(message=result or "")
+    said = result if isinstance(result, str) else "" if result is None else None
+    if said is not None and (is_faulty or objective is not None):
+        result = Outcome(said)
     if not isinstance(result, Outcome):
         if inspect.iscoroutine(result):
             result.close()
-        raise TargetError(f"target {called(name, target.run)} returned {type(result).__name__}; {_RETURN}.")
+        what = "nothing" if result is None else "a text" if said is not None else type(result).__name__
+        or_objective = "" if said is None else ". Or give it an objective, which looks at the world at the end"
+        raise TargetError(f"target {called(name, target.run)} returned {what}; {_RETURN}{or_objective}.")
     outcome = _plain_outcome(name, result)
     if outcome.state is None and state is not None:
         outcome = replace(outcome, state=state)

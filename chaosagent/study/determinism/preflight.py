@@ -19,7 +19,6 @@ from chaosagent.canonical import Plain
 from chaosagent.effects.suspect import REMEDY, suspects_in_words
 from chaosagent.errors import StudyError, TargetError
 from chaosagent.execution.execute import Execution
-from chaosagent.execution.run.author_remarks import RETURNED
 from chaosagent.execution.workers.executor import Executor
 from chaosagent.execution.workers.workbench import Answering, Job, Workbench
 from chaosagent.faults.chance_read import ChanceRead
@@ -145,7 +144,7 @@ def _looked_at(place: PreflightSetup) -> Iterator[Remark]:
                 runs[task] = place.here.execute(job)
             yield from _of_run(task, runs[task])
             for text in place.here.remarks_on(task):
-                yield Remark(Level.BAD if text.startswith(RETURNED) else Level.HINT, task, text)
+                yield Remark(Level.HINT, task, text)
             yield from _reads(task, runs[task].evaluation.reads)
             if written := runs[task].evaluation.written:
                 text = f"writes {listed_files(written)}; no file is reset between runs"

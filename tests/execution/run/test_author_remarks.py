@@ -24,14 +24,6 @@ async def begin() -> asyncio.Task[None]:
     return asyncio.create_task(later())
 
 
-async def nothing() -> None:
-    await asyncio.sleep(0)
-
-
-async def text() -> str:
-    return "done"
-
-
 async def one_task() -> Outcome:
     await begin()
     return DONE
@@ -52,10 +44,7 @@ async def all_is_well() -> Outcome:
 MADE = "later, created at test_author_remarks.py:24 in begin"
 ENDED = "still running when the target returned, and ended there"
 REMEDY = "Await or cancel such tasks in the target, unless they do nothing that matters."
-RETURN = "Return Outcome(message, success=...), so that it is known whether the task was done."
 CASES: list[tuple[Callable[[], Awaitable[Any]], list[str]]] = [
-    (nothing, [f"the target returned nothing, which counts as an empty final message and says no more. {RETURN}"]),
-    (text, [f"the target returned a text, which counts as the final message and says no more. {RETURN}"]),
     (one_task, [f"a task was {ENDED}: {MADE}. {REMEDY}"]),
     (five_tasks, [f"5 tasks were {ENDED}: {MADE}, {MADE}, {MADE} and 2 more. {REMEDY}"]),
     (all_is_well, []),
