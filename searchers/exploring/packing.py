@@ -16,11 +16,13 @@ from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from typing import NamedTuple
 
+from chaosagent.faults.evaluation import Act
 from chaosagent.faults.injection import Injection, Place
 from chaosagent.faults.schedule import Schedule, schedule
 from chaosagent.searchers.exploring.reactions import Reactions, distinguishable
 from chaosagent.searchers.proof.frontier import Family
 from chaosagent.searchers.seen.course import NOTHING, START, State
+from chaosagent.searchers.seen.points import Candidate
 from chaosagent.searchers.seen.states import Edge, Outlook, States
 
 PRIOR = 2.0
@@ -70,14 +72,18 @@ class Question(NamedTuple):
 class _Later(NamedTuple):
     """The questions of a family at one checkpoint of its run; most are never looked at.
 
+    It does not hold the run, as there may be one of these for each trial.
+
     Attributes:
-        family: Which.
-        mark: Number of the checkpoint.
+        cost: Of the family's origin.
+        candidates: One for each question.
+        acts: What acts in the run between this checkpoint and the next.
         after: How many of the faults before it the target has noticed, as far as such numbers are told apart.
     """
 
-    family: Family
-    mark: int
+    cost: float
+    candidates: list[Candidate]
+    acts: tuple[Act, ...]
     after: int
 
 
@@ -142,27 +148,20 @@ class Packer:
         origin = family.origin
         if not origin.run.fingerprints:
             return
-        marks = self._states.course(origin.run).marks
+        marks, acts = self._states.course(origin.run)
         if len(marks) == 1:
             return  # without checkpoints a run answers one question at most
         after = distinguishable(sum(map(self._reactions.noticed, origin.schedule)))
-        behind = {bisect_left(marks, position, key=_position) - 1 for position in family.positions}
+        behind: defaultdict[int, list[Candidate]] = defaultdict(list)
+        for candidate in family.candidates:
+            behind[bisect_left(marks, candidate.position, key=_position) - 1].append(candidate)
         for number in sorted(behind):
-            state = marks[number].state
-            self._later[state].append(_Later(family, number, after))
+            (first, state), *following = marks[number : number + 2]
+            last = following[0].position if following else float("inf")
+            acting = tuple([act for act in acts if first < act.position < last])
+            self._later[state].append(_Later(origin.cost, behind[number], acting, after))
             if len(self._useful.get(state, ())) < QUESTIONS_MAX:
                 self._useful.pop(state, None)
-
-    def _unfold(self, later: _Later) -> Iterator[Question]:
-        """Yield the questions of a family at one checkpoint."""
-        origin, joined = later.family.origin, self._states.joined
-        marks, acts = self._states.course(origin.run)
-        first = marks[later.mark].position
-        last = marks[later.mark + 1].position if later.mark + 1 < len(marks) else float("inf")
-        acts = tuple([act for act in acts if first < act.position < last])
-        for cost, position, injection in later.family.candidates(first, last):
-            acted = frozenset([act.injection for act in acts if act.position < position]) if acts else NOTHING
-            yield Question(origin.cost + cost, joined(acted, injection), injection, later.after)
 
     def told(self, ran: Schedule, bound: float, below: float, *, further: int = 0) -> None:
         """Note that a schedule was run.
@@ -262,21 +261,29 @@ class Packer:
         known, below, found = self._states.following(state), self._below, self._open[state]
         useful: list[Question] = []
         answered: list[int] = []
-        number = 0
-        while len(useful) < QUESTIONS_MAX:
-            while number == len(found) and later:
-                found += self._unfold(later.pop(0))
-            if number == len(found):
-                break
-            one = found[number]
+        for number, one in enumerate(self._each(found, later)):
             if one.acted in known:
                 answered.append(number)
             elif one.cost < below:
                 useful.append(one)
-            number += 1
+                if len(useful) == QUESTIONS_MAX:
+                    break
         for number in reversed(answered):
             del found[number]
         return useful
+
+    def _each(self, found: list[Question], later: list[_Later]) -> Iterator[Question]:
+        """Yield the questions that were looked at before, then those of families, which are `found` from now on."""
+        yield from found
+        while later:
+            before, candidates, acts, after = later[0]
+            while candidates:
+                cost, position, injection = candidates.pop(0)
+                acted = frozenset([act.injection for act in acts if act.position < position]) if acts else NOTHING
+                one = Question(before + cost, self._states.joined(acted, injection), injection, after)
+                found.append(one)
+                yield one
+            later.pop(0)
 
     def _worthiest_at(self, state: State) -> float:
         """Return what the worthiest question at a state is worth; mostly the same as when it was asked for last."""

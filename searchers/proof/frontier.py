@@ -119,16 +119,10 @@ class Family:
             return self.count
         return sum(one.position <= self.last for one in self._known[: self.count])
 
-    def candidates(self, behind: float, until: float) -> list[Candidate]:
-        """Return what could be added behind a position and up to another, in the order of cost."""
-        until = min(until, self.last)
-        return [one for one in self._known[: self.count] if behind < one.position <= until]
-
     @property
-    def positions(self) -> set[int]:
-        """Where something could be added."""
-        last = self.last
-        return {position for _, position, _ in self._known[: self.count] if position <= last}
+    def candidates(self) -> list[Candidate]:
+        """What could be added, in the order of cost."""
+        return [one for one in self._known[: self.count] if one.position <= self.last]
 
 
 def parked(child: Child, family: Family) -> Parked:
