@@ -107,9 +107,7 @@ class Evaluator:
         self.reads: dict[TaskSeed, dict[Schedule, tuple[ChanceRead, ...]]] = {}
         self.equal: Counter[tuple[TaskSeed, Schedule]] = Counter()
         self.tied: Counter[TaskSeed] = Counter()
-        self._by_seed = SeedSharing(
-            seeds, self._told_by_now, self._out, lambda: self.answering is Answering.LIVE and not self.in_real_time
-        )
+        self._by_seed = SeedSharing(seeds, self._told_by_now, self._out, self.speculation, self._may_share)
 
     def remember(self, at: TaskSeed, evaluation: Evaluation) -> None:
         """Take over what an earlier session of the study has executed."""
@@ -135,6 +133,9 @@ class Evaluator:
         ticket = self.speculation.take_ticket(key)
         ticket = self._submit(at, schedule, self.answering) if ticket is None else ticket
         self._out[key], self._tickets[ticket] = ticket, key
+
+    def _may_share(self) -> bool:
+        return self.answering is Answering.LIVE and not self.in_real_time
 
     def _told_by_now(self, at: TaskSeed, schedule: Schedule) -> Evaluation | None:
         known = self.known(at, schedule)
@@ -233,7 +234,7 @@ class Evaluator:
         self._submitted[at] += 1
         is_first = self._submitted[at] <= FILES_NOTED
         job = self._job(at, schedule)._replace(answering=answering, policy=policy, watched=watched, surveyed=surveyed)
-        seeds = () if policy is not None or watched else self._by_seed.others(at)
+        seeds = () if watched else self._by_seed.others(at)
         self.queue.submit(ticket, job._replace(files_noted=is_first, seeds=seeds))
         return ticket
 

@@ -15,10 +15,12 @@ from chaosagent.contracts.catalogue import default_contracts
 from chaosagent.effects.rule import effect
 from chaosagent.execution.workers.executor import InlineExecutor
 from chaosagent.execution.workers.workbench import Job, Workbench
-from chaosagent.faults.evaluation import Evaluation
-from chaosagent.faults.schedule import Schedule
+from chaosagent.faults.evaluation import Evaluation, Fingerprinting
+from chaosagent.faults.online import Policy, plain_choices
+from chaosagent.faults.schedule import EMPTY, Schedule, parse
 from chaosagent.faults.space import Choices, Space
 from chaosagent.limits import StudyLimits
+from chaosagent.study.evaluator import Evaluator
 from chaosagent.study.loop.study import Study
 from chaosagent.study.plan import Plan
 from chaosagent.study.result import StudyResult
@@ -157,6 +159,38 @@ def test_a_run_that_reads_no_seed_is_made_once() -> None:
     of_others = {key for key in executor.made if key[1] > 0}
     assert len(of_others) < once.executions  # repeats, which check that seeds change nothing
     assert not result.unlike
+
+
+@pytest.mark.parametrize(("reads", "is_asked_for"), [("never", False), ("never", True), ("run.seed", True)])
+def test_a_run_is_made_ahead_for_another_seed_only_if_it_reads_the_seed(reads: str, *, is_asked_for: bool) -> None:
+    seeds, fault = (0, 1), parse("service:shop[1] service.error_status(retry_after=0.0,status=503,when=before)")
+    plan = plan_of(agent_of(reads, [("never", 2)], reads_ranking=False), seeds)
+    evaluator = Evaluator(InlineExecutor(bench_of(plan)), Fingerprinting.STATE, seeds=seeds)
+    one, other = (TaskSeed("a", seed) for seed in seeds)
+    for at in (one, other):
+        evaluator.evaluate(at, EMPTY)
+    begin = evaluator.request if is_asked_for else evaluator.speculate
+    begin(one, fault)
+
+    assert evaluator.speculate(other, fault) == (reads == "run.seed")
+
+
+def test_the_run_of_a_policy_stands_for_other_seeds() -> None:
+    seeds = (0, 1)
+    plan = plan_of(agent_of("never", [("never", 2)], reads_ranking=False), seeds, "adversary")
+    executor = Counting(bench_of(plan))
+    evaluator = Evaluator(executor, Fingerprinting.STATE, seeds=seeds)
+    one, other = (TaskSeed("a", seed) for seed in seeds)
+    policy = Policy("p", 0, plain_choices(plan.space), plan.space.model, budget=2.4, threshold=0.0)
+    evaluator.request_play(one, policy)
+    while (played := evaluator.take_played(one, policy)) is None:
+        evaluator.wait()
+
+    evaluator.evaluate(other, EMPTY)
+    told = evaluator.evaluate(other, played.schedule)
+
+    assert played.schedule
+    assert told.is_taken_over(other.seed)
 
 
 @pytest.mark.slow
