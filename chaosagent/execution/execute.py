@@ -43,6 +43,7 @@ from chaosagent.execution.run.outcome import (
 from chaosagent.execution.run.process_environment import restored_environment
 from chaosagent.execution.run.recorder import Monitors, Recorder
 from chaosagent.execution.run.retry_watch import watch_retries
+from chaosagent.execution.run.run_state import notes_forks
 from chaosagent.execution.run.undeclared import survey_of
 from chaosagent.faults.evaluation import Evaluation, Fingerprinting
 from chaosagent.faults.schedule import EMPTY, Schedule
@@ -236,7 +237,7 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
         PluginError: An operator or a contract failed.
     """
     try:
-        with watch_accesses(run.recorder.redactor) as accesses, watch_retries(run.recorder):
+        with watch_accesses(run.recorder.redactor) as accesses, watch_retries(run.recorder), notes_forks(run):
             ending, detail, result, crashed_at = _play(experiment, run)
     except BaseException:  # an interrupt: nobody will go on with what the run has begun
         close_unawaited(run.asked)

@@ -167,6 +167,27 @@ def test_a_policy_whose_worker_dies_is_an_error_of_no_schedule() -> None:
     assert evaluator.known(AT, EMPTY) == nominal
 
 
+def test_a_policy_that_plays_what_a_worker_died_of_does_not_count_as_a_differing_repeat() -> None:
+    class Dying(InlineExecutor):
+        def submit(self, ticket: int, job: Job) -> None:
+            dies = job.policy is None and job.schedule != EMPTY
+            super().submit(ticket, job._replace(task_id="no such task") if dies else job)
+
+    eager, healthy = policy("eager", -99.0), Evaluator(InlineExecutor(bench()), Fingerprinting.STATE)
+    healthy.request_play(AT, eager)
+    healthy.wait()
+    told = healthy.take_played(AT, eager)
+    assert told is not None
+    evaluator = Evaluator(Dying(bench()), Fingerprinting.STATE)
+    assert evaluator.evaluate(AT, told.schedule).status is Status.ERROR
+
+    evaluator.request_play(AT, eager)
+    evaluator.wait()
+
+    assert evaluator.take_played(AT, eager) is not None
+    assert not evaluator.unlike
+
+
 class Unsteady(Racer):
     """Has seen replays of every schedule differ."""
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -38,6 +41,20 @@ CHOICES = (
     Choices("retrieval.perturb_ranking", {"kind": ("shuffled",)}),
 )
 READS = ("never", "run.seed", "run.rng")
+
+
+def in_a_child(run: Run) -> int:
+    """Return the seed as a forked process reads it."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        os.write(writing, bytes([run.seed]))
+        os._exit(0)
+    os.waitpid(child, 0)
+    seed = os.read(reading, 1)[0]
+    os.close(reading)
+    os.close(writing)
+    return seed
 
 
 def chosen(run: Run, how: str) -> int:
@@ -120,7 +137,7 @@ def essence(result: StudyResult, seed: int) -> list[object]:
     ]
 
 
-def retrying(seed: int) -> Target:
+def retrying(seed: int, read: Callable[[Run], int] = attrgetter("seed")) -> Target:
     """Return an agent that reads its seed only in a retry, which pays twice with one seed."""
 
     @target(tasks=[Task("a")])
@@ -129,11 +146,21 @@ def retrying(seed: int) -> Target:
         try:
             await pay("pay")
         except (TimeoutError, ConnectionError, StatusError):
-            if run.seed == seed:
+            if read(run) == seed:
                 await pay("pay")
         return Outcome("done", success=True)
 
     return agent
+
+
+@pytest.mark.parametrize("read", [lambda run: copy(run).seed, in_a_child], ids=["a copy", "a child"])
+def test_a_seed_that_a_copy_or_a_forked_child_of_the_run_reads_is_read(read: Callable[[Run], int]) -> None:
+    plan = plan_of(retrying(1, read), (0, 1))
+
+    result = Study(plan, InlineExecutor(bench_of(plan))).run()
+
+    assert {found.seed for found in result.counterexamples if found.contract == "at-most-once"} == {1}
+    assert not result.unlike
 
 
 @pytest.mark.parametrize("searcher", ["exact", "anytime", "random"])

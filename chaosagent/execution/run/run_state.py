@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import random
+from collections.abc import Iterator
 
 from chaosagent.canonical import digest_of, pack, plain
 from chaosagent.effects.ledger import Ledger
@@ -42,7 +45,7 @@ class RunState:
         over: The target has ended; nothing crosses any more.
         frozen: The answers that pure interfaces repeat; `None` when nothing is frozen.
         ledger: Knows which idempotent effects were committed.
-        has_read_seed: The target or an operator has asked for the seed, so that the run may depend on it.
+        has_read_seed: The target or an operator has asked for the seed, or may have, so that the run may depend on it.
     """
 
     def __init__(
@@ -70,6 +73,10 @@ class RunState:
         self.has_read_seed = True
         return self._seed
 
+    def __copy__(self) -> RunState:
+        """Return the run itself: there is one, and what its copy read nobody would note."""
+        return self
+
     @property
     def is_faulty(self) -> bool:
         """Whether a fault has landed by now."""
@@ -93,6 +100,28 @@ class RunState:
         comes of the run. After that it is how the target behaves under a fault, which it may handle.
         """
         return TypeError(text) if self.is_faulty else self.recorder.refuse(TargetError(text))
+
+
+_UNDER_WAY: list[RunState] = []
+
+
+@contextlib.contextmanager
+def notes_forks(run: RunState) -> Iterator[None]:
+    """Count the seed as read when a `with` block forks, as nobody here sees what the child reads."""
+    _UNDER_WAY.append(run)
+    try:
+        yield
+    finally:
+        _UNDER_WAY.remove(run)
+
+
+def _note_fork() -> None:
+    for run in _UNDER_WAY:
+        run.has_read_seed = True
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
+    os.register_at_fork(after_in_parent=_note_fork)
 
 
 def state_at(
