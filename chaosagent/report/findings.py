@@ -30,7 +30,7 @@ from chaosagent.report.proofs.proof_warnings import (
     reservation_of,
 )
 from chaosagent.report.stale_records import StaleRecords, report_stale_records
-from chaosagent.report.story import agent_of, quantity, replay_command
+from chaosagent.report.story import agent_of, quantity, replay_command, taken_over_text
 from chaosagent.report.weaknesses import (
     broken_cell,
     broken_elsewhere,
@@ -351,9 +351,9 @@ def work_of(result: StudyResult) -> str:
     apart = f"repeated in processes of their own in {result.cold_seconds:.1f} s of it; "
     cold_repeats = f"{_many(result.cold_repeats, 'run')} {apart}" if result.cold_repeats else ""
     ahead = f" ({_many(result.unasked, 'more was', 'more were')} made ahead and not needed)" if result.unasked else ""
-    over = f" ({result.taken_over:,} taken over from another seed, as they do not read it)" if result.taken_over else ""
+    runs = f"{_many(result.executions, 'run')}{taken_over_text(result.taken_over)}{ahead}"
     return (
-        f"{_many(result.trials, 'trial')} in {_many(result.executions, 'run')}{over}{ahead}, "
+        f"{_many(result.trials, 'trial')} in {runs}, "
         f"{_many(result.errors, 'error')}, {result.seconds:.1f} s{rate}; {cold_repeats}"
         f"{audited:,} pruned schedules re-run as an audit; digest {result.digest[:16]}"
     )

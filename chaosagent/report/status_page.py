@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chaosagent.clock import seconds_until
 from chaosagent.report.page import Page, bad, faint, good, notice, strong
-from chaosagent.report.story import quantity
+from chaosagent.report.story import quantity, taken_over_text
 from chaosagent.study.store.progress_file import LevelSnapshot, Snapshot
 
 BAR = 20
@@ -42,7 +42,7 @@ def status_page(told: Snapshot, age: float) -> Page:
         [
             ("searches", f"{told.searches_over} of {told.searches} over"),
             ("trials", f"{told.trials:,} of at most {told.trials_max:,}{rate}"),
-            ("runs", f"{told.executions:,}, {told.errors:,} of them ended as errors"),
+            ("runs", f"{told.executions:,}{taken_over_text(told.taken_over)}, {told.errors:,} of them ended as errors"),
             ("time", f"{readable(told.seconds)} in all sessions{_limits(told)}"),
             *([("left", left_text(told)), ("memory", f"{told.megabytes:,.0f} MB")] if is_running else []),
             ("violations", _violations(told)),

@@ -99,6 +99,11 @@ def quantity(number: int, singular: str, plural: str = "") -> str:
     return f"{written} {singular if number == 1 else plural or singular + 's'}"
 
 
+def taken_over_text(count: int) -> str:
+    """Say in brackets how many runs were taken over from another seed; nothing for none."""
+    return f" ({count:,} taken over from another seed, as they do not read it)" if count else ""
+
+
 def _in_one_sentence(record: ReplayRecord, violation: Violation | None) -> list[str | Span]:
     faults = quantity(len(record.schedule), "fault")
     together = " together" if len(record.schedule) > 1 else ""

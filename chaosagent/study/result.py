@@ -226,6 +226,7 @@ class StudyProgress:
         trials: Told so far.
         executions: Runs executed so far.
         errors: Of those, ended as errors.
+        taken_over: Of the runs, those made with another seed only, as they do not read theirs.
         found: Counterexamples so far.
         best_cost: Of the cheapest counterexample.
         violations: Those among them whose searches are not over.
@@ -249,6 +250,7 @@ class StudyProgress:
     trials: int = 0
     executions: int = 0
     errors: int = 0
+    taken_over: int = 0
     found: int = 0
     best_cost: float | None = None
     violations: tuple[OpenViolation, ...] = ()

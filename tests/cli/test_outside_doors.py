@@ -115,7 +115,7 @@ async def agent(task, run):
 """
 
 
-def test_a_client_that_retries_behind_a_door_is_told_by_search_show_and_doctor(
+def test_a_client_that_retries_behind_a_door_is_told_by_search_show_doctor_and_page(
     chaosagent: Command, folder: Path
 ) -> None:
     (folder / "agent.py").write_text(RETRYING)
@@ -128,4 +128,6 @@ def test_a_client_that_retries_behind_a_door_is_told_by_search_show_and_doctor(
     for told in (found.out, looked.out):
         assert f"retries by itself: {sentence}" in " ".join(told.split())
         assert "max_retries=0" in told
-    assert f"its client retried by itself: {sentence}" in " ".join(shown.out.split())
+    page = Path("out/report.html").read_text("utf-8")
+    for told in (shown.out, page):
+        assert f"its client retried by itself: {sentence}" in " ".join(told.split())

@@ -67,6 +67,36 @@ def told_by(folder: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, objec
     return dict(json.loads(capsys.readouterr().out))
 
 
+AGENT = """
+from chaosagent import Outcome, Task, target
+
+@target(tasks=[Task("only")])
+async def agent(task, run):
+    await run.service("bank", {"pay": lambda: 1})("pay")
+    return Outcome("paid", success=True)
+"""
+
+
+def test_summary_status_and_page_say_how_many_runs_were_taken_over_from_another_seed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "agent.py").write_text(AGENT, encoding="utf-8")
+    (tmp_path / "small.yaml").write_text(
+        "target: agent.py:agent\nseeds: [0, 1]\noperators: [service.timeout]\nbudget: 1.2\n", encoding="utf-8"
+    )
+    assert main(["search", str(tmp_path / "small.yaml"), "--out", str(tmp_path / "out"), "--json"]) == 1
+    taken_over = json.loads(capsys.readouterr().out)["taken_over"]
+    assert taken_over > 0
+
+    assert main(["status", str(tmp_path / "out")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+
+    phrase = f" runs ({taken_over} taken over from another seed, as they do not read it)"
+    assert phrase.removeprefix(" runs") in said
+    assert phrase in (tmp_path / "out" / "report.html").read_text("utf-8")
+    assert told_by(tmp_path / "out", capsys)["taken_over"] == taken_over
+
+
 def test_of_an_ended_study_it_tells_what_was_done(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = told_by(folder, capsys)
 

@@ -129,6 +129,7 @@ def _of_store(folder: Path, store: ClosedStore, budget: float) -> StudyFacts:
         trials=connection.execute("SELECT count(*) FROM trial").fetchone()[0],
         executions=executions,
         errors=errors or 0,
+        taken_over=told.taken_over if told else 0,
         seconds=told.seconds if told else float(facts.get("seconds", "0")),
         failed=[
             ErrorFact(error, count, task, schedule)
@@ -231,6 +232,7 @@ def _so_far(folder: Path, *, is_running: bool) -> StudyFacts:
         trials=told.trials,
         executions=told.executions,
         errors=told.errors,
+        taken_over=told.taken_over,
         seconds=told.seconds,
         begun=told.begun,
         written=told.written,

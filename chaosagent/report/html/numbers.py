@@ -49,6 +49,7 @@ def _numbers(view: View) -> dict[str, Plain]:
         "trials": facts.trials,
         "executions": facts.executions,
         "errors": facts.errors,
+        "taken_over": facts.taken_over,
         "failed": [one._asdict() for one in facts.failed],
         "seconds": facts.seconds,
         "searches": facts.search_count,

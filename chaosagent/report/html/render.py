@@ -15,7 +15,7 @@ from chaosagent.report.html.overview import overview_of
 from chaosagent.report.html.study_facts import StudyFacts
 from chaosagent.report.html.view import view_of
 from chaosagent.report.printable import printable
-from chaosagent.report.story import quantity
+from chaosagent.report.story import quantity, taken_over_text
 from chaosagent.whole_file import write_whole
 
 NAME = "report.html"
@@ -60,6 +60,7 @@ def _rendered(template: str, **values: object) -> str:
         loader=jinja2.FunctionLoader(_file),
     )
     environment.filters["quantity"] = quantity
+    environment.filters["taken_over"] = taken_over_text
     environment.filters["cut"] = lambda text, most: printable(text, characters_max=most)
     style, script = _file("report.css"), _file("report.js")
     return str(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
@@ -51,6 +51,7 @@ class Row(NamedTuple):
         skipped: This line stands for so many calls, none of which is shown; `is_equal` if all of them are.
         at: Virtual seconds.
         differences: Where request and answer differ from those without faults.
+        retried: What a client behind the door has sent again by itself.
     """
 
     step: int | None
@@ -65,6 +66,7 @@ class Row(NamedTuple):
     skipped: int = 0
     at: str = ""
     differences: tuple[Difference, ...] = ()
+    retried: tuple[str, ...] = ()
 
 
 def rows_of(trace: Trace, nominal: Calls | None, contract: str) -> list[Row]:
@@ -82,7 +84,10 @@ def rows_of(trace: Trace, nominal: Calls | None, contract: str) -> list[Row]:
     pairs = _aligned(trace.steps, nominal or ())
     equal = [nominal is None or _is_equal(step, call) for step, call in pairs]
     first = equal.index(False) if False in equal else -1
-    rank = [_rank(step, broken_at, is_first=place == first) for place, (step, _) in enumerate(pairs)]
+    retried: dict[str, tuple[str, ...]] = {}
+    for retry in trace.retries:
+        retried[retry.hook] = (*retried.get(retry.hook, ()), str(retry))
+    rank = [_rank(step, broken_at, retried, is_first=place == first) for place, (step, _) in enumerate(pairs)]
     rows: list[Row] = []
     before = -1
     for place in [*_shown(equal, rank), len(pairs)]:
@@ -93,7 +98,8 @@ def rows_of(trace: Trace, nominal: Calls | None, contract: str) -> list[Row]:
             step, call = pairs[place]
             reason = violation.reason if violation and step is not None and step.index == broken_at else ""
             row = _row(step, call, reason, is_equal=equal[place])
-            rows.append(row._replace(is_first=place == first))
+            again = () if step is None else retried.get(step.hook, ())
+            rows.append(row._replace(is_first=place == first, retried=again))
         before = place
     return rows
 
@@ -106,7 +112,7 @@ def _is_equal(step: Step | None, call: Call | None) -> bool:
     return call is not None and _is_same(step, call)
 
 
-def _rank(step: Step | None, broken_at: int, *, is_first: bool) -> int:
+def _rank(step: Step | None, broken_at: int, retried: Container[str], *, is_first: bool) -> int:
     """Return how much a reader needs a line: 0 most, `RANK_OF_REST` like any other."""
     if is_first or (step is not None and step.index == broken_at):
         return 0
@@ -114,7 +120,8 @@ def _rank(step: Step | None, broken_at: int, *, is_first: bool) -> int:
         return RANK_OF_REST
     if step.landed is not None:
         return 1
-    return 2 if step.effects or step.decision.mediation is not Mediation.ALLOW else RANK_OF_REST
+    is_loud = step.effects or step.decision.mediation is not Mediation.ALLOW or step.hook in retried
+    return 2 if is_loud else RANK_OF_REST
 
 
 def _shown(equal: Sequence[bool], rank: Sequence[int]) -> list[int]:

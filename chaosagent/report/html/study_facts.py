@@ -113,6 +113,7 @@ class StudyFacts:
         trials: Of all searches.
         executions: Runs.
         errors: Of those, ended as errors.
+        taken_over: Of the runs, those made with another seed only, as they do not read theirs.
         seconds: Real time.
         failed: Kinds of errors, the most frequent first.
         tried: How many runs had a fault that landed, by operator and interface.
@@ -148,6 +149,7 @@ class StudyFacts:
     trials: int = 0
     executions: int = 0
     errors: int = 0
+    taken_over: int = 0
     seconds: float = 0.0
     failed: Sequence[ErrorFact] = ()
     tried: Mapping[tuple[str, str], int] = field(default_factory=dict)

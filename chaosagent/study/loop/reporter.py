@@ -73,6 +73,7 @@ class Reporter:
         progress.doing = doing or (again if told < stored.trials else "")
         progress.searches_over = progress.searches - len(work.active)
         progress.executions = max(stored.executions, sum(tally.executions for tally in work.tallies))
+        progress.taken_over = sum(tally.taken_over for tally in work.tallies)
         progress.errors, progress.trials = max(stored.errors, work.errors), max(stored.trials, told)
         progress.seconds, progress.rate = begun - self._started, self._rate.of(begun, progress.trials)
         progress.violations = tuple(

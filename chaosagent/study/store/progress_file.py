@@ -77,6 +77,7 @@ class Snapshot:
         trials_max: At most so many will be told.
         executions: Runs so far.
         errors: Of those, ended as errors.
+        taken_over: Of the runs, those made with another seed only, as they do not read theirs.
         rate: New trials a second in the last minute.
         found: Violations known so far; those of searches that are not over are not minimised yet.
         best_cost: Of the cheapest.
@@ -113,6 +114,7 @@ class Snapshot:
     current: str
     megabytes: Amount
     doing: str = ""
+    taken_over: Count = 0
     levels: list[LevelSnapshot] = field(default_factory=list)
     counterexamples: list[Found] = field(default_factory=list)
 
@@ -194,6 +196,7 @@ class ProgressFile(Sink):
             trials_max=plan.limits.trials_max * progress.searches,
             executions=progress.executions,
             errors=progress.errors,
+            taken_over=progress.taken_over,
             rate=round(progress.rate, 1),
             found=progress.found,
             best_cost=progress.best_cost,

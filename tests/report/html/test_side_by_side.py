@@ -9,10 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaosagent.report.causes.calls import Call, calls_in_trace
+from chaosagent.report.html.render import page_of
 from chaosagent.report.html.side_by_side import ROWS_MAX, rows_of
 from chaosagent.report.html.study_facts import StudyFacts
 from chaosagent.trace.step import Step
 from chaosagent.trace.trace import Trace
+from chaosagent.trace.upstream_retry import UpstreamRetry
+from tests.report.html.conftest import HOSTILE
 
 
 def lengthened(trace: Trace, before: int, after: int) -> Trace:
@@ -57,6 +60,22 @@ def test_what_matters_is_shown_and_the_rest_is_counted(
     assert sum(len(row.committed) for row in rows) == 2
     calls = sum(1 for row in rows if row.here and not row.skipped) + sum(row.skipped for row in rows)
     assert calls >= len(trace.steps)
+
+
+def test_what_a_client_sent_again_by_itself_is_shown_at_its_call(broken: StudyFacts) -> None:
+    found = broken.counterexamples[0]
+    trace = lengthened(found.record.trace, 300, 300)
+    hook = trace.steps[100].hook
+    retried = replace(trace, retries=(UpstreamRetry(hook, HOSTILE, "status 503", 2),))
+
+    rows = rows_of(retried, None, "at-most-once")
+
+    (row,) = [row for row in rows if row.retried]
+    assert row.step == 100
+    record = replace(found.record, trace=retried)
+    page = page_of(replace(broken, counterexamples=[found._replace(record=record, calls=None)]))
+    assert "its client retried by itself: &lt;/script&gt;" in page
+    assert HOSTILE not in page
 
 
 def test_a_run_beside_itself_has_no_difference(broken: StudyFacts) -> None:
