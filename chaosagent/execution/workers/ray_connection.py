@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import signal
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from chaosagent.execution.workers.ray_address import check_answers
 from chaosagent.temporary_folder import temporary_folder
 
 OBJECT_STORE_BYTES = 80_000_000
+HELD = (signal.SIGINT, signal.SIGTERM, *([signal.SIGALRM] if hasattr(signal, "SIGALRM") else []))
 ALARM_SOON = 0.001
 """Seconds until an alarm that was due meanwhile."""
 
@@ -28,6 +31,10 @@ SOCKET_PLACE_MAX = 14
 class RayConnection:
     """Connects this process to Ray, unless it is connected already.
 
+    Ray starts and ends in a thread of its own, and the main thread holds back signals until then. An interrupt in the
+    middle would leave a Ray that crashes the process later, and in Ray's code in C even the signal can deadlock. The
+    thread stays until the end, because the kernel ends Ray's processes with the thread that started them.
+
     Args:
         ray: The package.
         address: Of a running cluster; a local one is started when empty.
@@ -37,12 +44,13 @@ class RayConnection:
         self._ray, self._address = ray, address
         self._ours = not ray.is_initialized()
         self._folder = contextlib.ExitStack()
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ray")
 
     def open(self, workers: int) -> None:
         """Connect; a local Ray is started with a CPU for each worker.
 
         Raises:
-            KeyboardInterrupt: SIGTERM came meanwhile.
+            KeyboardInterrupt: An interrupt came meanwhile; nothing is left open.
             StudyError: The cluster cannot be reached.
         """
         if not self._ours:
@@ -55,20 +63,29 @@ class RayConnection:
             folder = self._folder.enter_context(temporary_folder(_place_for_sockets(), of_servers=True))
             local = {"num_cpus": workers, "object_store_memory": OBJECT_STORE_BYTES, "include_dashboard": False}
             local["_temp_dir"] = str(folder)
+        init = functools.partial(self._ray.init, address=self._address or "local", log_to_driver=False, **local)
         try:
-            with _own_signals():
-                self._ray.init(address=self._address or "local", log_to_driver=False, logging_level="ERROR", **local)
+            self._do(functools.partial(init, logging_level="ERROR"))
         except (ConnectionError, RuntimeError, ValueError) as error:
+            self.close()
             first = str(error).strip().partition("\n")[0]
             raise StudyError(f"Ray cannot be reached at {self._address or 'this machine'}: {first}") from error
-        except SystemExit as error:  # Ray's own answer to SIGTERM
-            raise KeyboardInterrupt from error
+        except BaseException:
+            self.close()
+            raise
 
     def close(self) -> None:
         """Disconnect; a local Ray ends."""
         if self._ours:
-            self._ray.shutdown()
-            self._folder.close()
+            try:
+                self._do(self._ray.shutdown)
+            finally:
+                self._folder.close()
+
+    def _do(self, step: Callable[[], object]) -> None:
+        """Have Ray's thread do something to its end, whatever signals come meanwhile."""
+        with _held_signals():
+            self._thread.submit(step).result()
 
     @property
     def is_broken(self) -> bool:
@@ -85,22 +102,32 @@ class RayConnection:
 
 
 @contextlib.contextmanager
-def _own_signals() -> Iterator[None]:
-    """Take back in the end what Ray takes for itself: what a signal does is for the study to say.
+def _held_signals() -> Iterator[None]:
+    """Let signals that come meanwhile do what they do once the body has ended.
 
-    After a SIGTERM meanwhile Ray's code in C has an alarm abort the process three seconds later.
+    Ray's code in C puts a handler of its own in place: three seconds after SIGTERM an alarm aborts the process.
     """
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         yield
         return
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGALRM)}
-    (left, again), begun = signal.getitimer(signal.ITIMER_REAL), monotonic()
+    came: list[int] = []
+
+    def hold(number: int, _: object) -> None:
+        came.append(number)
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+
+    before = {number: handler for number in HELD if (handler := signal.getsignal(number)) is not None}
+    (left, again), begun = signal.setitimer(signal.ITIMER_REAL, 0.0), monotonic()
     try:
+        for number in before:
+            signal.signal(number, hold)
         yield
     finally:
-        for number, handler in handlers.items():
+        for number, handler in before.items():
             signal.signal(number, handler)
         signal.setitimer(signal.ITIMER_REAL, max(ALARM_SOON, left - (monotonic() - begun)) if left else 0.0, again)
+        for held in dict.fromkeys(came):
+            signal.raise_signal(held)
 
 
 def _place_for_sockets() -> Path:

@@ -129,10 +129,15 @@ class RayExecutor:
         self._seconds_per_job = BATCH_SECONDS / 8
         self._connection = RayConnection(self._ray, address)
         self._restarts = 0
-        self._connection.open(max(1, workers))
         self._actors: list[_Actor] = []
-        self._start_all(max(1, workers))
-        self._await_first()
+        self._size = max(1, workers)
+        self._connection.open(self._size)
+        try:
+            self._start_all()
+            self._await_first()
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def capacity(self) -> int:
@@ -156,21 +161,24 @@ class RayExecutor:
         self._alone.clear()
 
     def close(self) -> None:
-        for actor in self._actors:
-            self._ray.kill(actor.handle)
-        self._actors.clear()
-        self._connection.close()
+        try:
+            for actor in self._actors:
+                self._ray.kill(actor.handle)
+        finally:
+            self._actors.clear()
+            self._connection.close()
 
     # ------------------------------------------------------------------ actors
 
-    def _start_all(self, count: int) -> None:
+    def _start_all(self) -> None:
         self._kind = self._ray.remote(num_cpus=1)(WorkerActor)
-        self._actors = [self._start() for _ in range(count)]
+        self._actors = [self._start() for _ in range(self._size)]
 
     def _restart(self) -> None:
         """Start this study's own Ray again, and have what its actors had run there; no job is blamed."""
-        count = len(self._actors)
         unfinished = [entry for actor in self._actors for _, batch in actor.batches for entry in batch]
+        self._waiting.extendleft(reversed(unfinished))
+        self._actors.clear()  # an interrupt while Ray starts leaves none, and `close` cannot end those of a dead Ray
         self._restarts += 1
         if self._restarts > RESTARTS_MAX:
             self.close()
@@ -180,10 +188,9 @@ class RayExecutor:
                 "--resume."
             )
         self._warn(f"Ray on this machine died and is started again; runs that are repeated: {len(unfinished)}")
-        self._waiting.extendleft(reversed(unfinished))
         self._connection.close()
-        self._connection.open(count)
-        self._start_all(count)
+        self._connection.open(self._size)
+        self._start_all()
 
     def _start(self) -> _Actor:
         handle = self._kind.remote(self._setup, self._limits)
