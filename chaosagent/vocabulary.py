@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from chaosagent.canonical import Plain, digest_of, plain_mapping
+from chaosagent.lists import list_of
 
 
 class Boundary(enum.Enum):
@@ -112,11 +113,18 @@ class Labels:
         misuse: The request itself asks for something that must be refused.
         forbidden: Values that must not occur in an action.
         canaries: Secrets planted in what the target can read; they must not leave.
+
+    Raises:
+        UsageError: One text is given where a list is needed.
     """
 
     misuse: bool = False
     forbidden: tuple[str, ...] = ()
     canaries: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("forbidden", "canaries"):
+            object.__setattr__(self, name, list_of(getattr(self, name), name, "Labels"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +137,9 @@ class Task:
         category: Of the workload: tool use, planning, policy-constrained or misuse.
         untrusted: Names of the channels through which somebody else's text reaches the target.
         labels: What contracts may know about the task.
+
+    Raises:
+        UsageError: `untrusted` is one text, and no list of names.
     """
 
     id: str
@@ -136,6 +147,9 @@ class Task:
     category: str = "tool use"
     untrusted: tuple[str, ...] = ()
     labels: Labels = Labels()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "untrusted", list_of(self.untrusted, "untrusted", f"Task({self.id!r})"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import pytest
 from chaosagent.errors import TargetError, UsageError
 from chaosagent.execution.run.door_opener import service_options
 from chaosagent.targets.target import target
-from chaosagent.vocabulary import Outcome
+from chaosagent.vocabulary import Labels, Outcome, Task
 
 
 def agent(*_: object) -> Outcome:
@@ -24,9 +24,12 @@ def agent(*_: object) -> Outcome:
         (lambda: target(tasks="abc")(agent), "tasks is one text"),  # type: ignore[arg-type]
         (lambda: target(configs="abc")(agent), "configs is one text"),  # type: ignore[arg-type]
         (lambda: target(configs=3)(agent), "configs is of type int"),  # type: ignore[call-overload]
+        (lambda: Task("a", untrusted="abc"), r"Task\('a'\): untrusted is one text.*untrusted=\[...\]"),  # type: ignore[arg-type]
+        (lambda: Labels(forbidden="abc"), "Labels: forbidden is one text"),  # type: ignore[arg-type]
+        (lambda: Labels(canaries="abc"), "Labels: canaries is one text"),  # type: ignore[arg-type]
     ],
 )
-def test_a_target_refuses_one_text_where_a_list_is_needed(given: Callable[[], object], said: str) -> None:
+def test_a_target_and_its_tasks_refuse_one_text_where_a_list_is_needed(given: Callable[[], object], said: str) -> None:
     with pytest.raises(UsageError, match=said) as refused:
         given()
 
@@ -41,3 +44,10 @@ def test_a_door_refuses_one_text_where_a_list_is_needed() -> None:
     with pytest.raises(TargetError, match=r"service:shop declares egress='get'. Write True or False"):
         service_options("shop", {"egress": "get"})  # type: ignore[typeddict-item]
     assert service_options("shop", {"read_only": ["get"], "pure": True}).read_only == frozenset({"get"})
+
+
+def test_a_task_and_its_labels_keep_lists_as_tuples() -> None:
+    task = Task("a", untrusted=["note"], labels=Labels(forbidden=["x"]))  # type: ignore[arg-type]
+
+    assert task == Task("a", untrusted=("note",), labels=Labels(forbidden=("x",)))
+    assert hash(task.labels) == hash(Labels(forbidden=("x",)))
