@@ -137,3 +137,10 @@ def test_no_patterns_mean_no_secrets() -> None:
 def test_a_pattern_that_is_no_regular_expression_is_refused() -> None:
     with pytest.raises(SecretsError, match=r"secrets: pattern 2 is no regular expression: missing .*\. Correct it\."):
         Redactor(["a", "hunter2("])
+
+
+@pytest.mark.parametrize("break_of_line", ["\\\n" + " " * 40, "\\\n\t", "\\\n"])
+def test_a_secret_is_found_that_goes_on_behind_an_escaped_end_of_line(break_of_line: str) -> None:
+    redacted = Redactor(["sk-[a-z]{8}"]).text(f"key: sk-abcd{break_of_line}efgh.")
+
+    assert redacted == Redactor(["sk-[a-z]{8}"]).text("key: sk-abcdefgh.")
