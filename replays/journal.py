@@ -24,7 +24,13 @@ FRAME_BYTES_MAX = 512 * 1024 * 1024
 """Bytes of one frame of a journal, at most: a step with its request and its answer."""
 
 JOURNAL_BYTES_MAX = 8 * 1024 * 1024 * 1024
-"""Bytes of a journal that is read, at most; reading one takes about as much memory."""
+"""Bytes of a journal that is read, at most: what a session of the largest `--total-mb` writes, with room."""
+
+BYTES_PER_ITEM = 8
+"""Bytes of the frames for each item of lists and maps in them, beyond `ITEMS_MAX`; a step has more than ten.
+
+Items take more memory than bytes, so reading a journal takes no more than some times its size.
+"""
 
 FILES_MAX = 100_000
 """Journals of one name in a folder, at most."""
@@ -216,7 +222,7 @@ def _frames(file: IO[bytes], head: bytes) -> Iterator[Plain]:
     Raises:
         RecordError: One is damaged.
     """
-    before, at = head, _HEAD.size
+    before, at, items_left = head, _HEAD.size, ITEMS_MAX
     while len(frame := file.read(_FRAME.size)) == _FRAME.size:
         length, checked, digest = _FRAME.unpack(frame)
         if length > FRAME_BYTES_MAX or checked != _digests(before, length, b"")[0]:
@@ -226,5 +232,18 @@ def _frames(file: IO[bytes], head: bytes) -> Iterator[Plain]:
             return
         if digest != _digests(before, length, body)[1]:
             raise RecordError(f"it is damaged at byte {at}: a checksum does not match. Fetch it again.")
-        yield unpack_untrusted(body, items_max=ITEMS_MAX)
+        items_left += length // BYTES_PER_ITEM
+        found = unpack_untrusted(body, items_max=min(items_left, ITEMS_MAX))
+        items_left -= _items_in(found)
+        yield found
         before, at = digest, at + _FRAME.size + length
+
+
+def _items_in(value: Plain) -> int:
+    """Return how many items the lists and maps of a value hold; each of these counts as one, too."""
+    match value:
+        case dict():
+            return 1 + len(value) + sum(map(_items_in, value.values()))
+        case list() | tuple():
+            return 1 + len(value) + sum(map(_items_in, value))
+    return 0
