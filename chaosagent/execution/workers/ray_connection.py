@@ -38,10 +38,11 @@ class RayConnection:
     Args:
         ray: The package.
         address: Of a running cluster; a local one is started when empty.
+        warn: Tells whoever interrupts that this takes a moment.
     """
 
-    def __init__(self, ray: Any, address: str) -> None:
-        self._ray, self._address = ray, address
+    def __init__(self, ray: Any, address: str, warn: Callable[[str], object]) -> None:
+        self._ray, self._address, self._warn = ray, address, warn
         self._ours = not ray.is_initialized()
         self._folder = contextlib.ExitStack()
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ray")
@@ -84,7 +85,7 @@ class RayConnection:
 
     def _do(self, step: Callable[[], object]) -> None:
         """Have Ray's thread do something to its end, whatever signals come meanwhile."""
-        with _held_signals():
+        with _held_signals(self._warn):
             self._thread.submit(step).result()
 
     @property
@@ -102,7 +103,7 @@ class RayConnection:
 
 
 @contextlib.contextmanager
-def _held_signals() -> Iterator[None]:
+def _held_signals(warn: Callable[[str], object]) -> Iterator[None]:
     """Let signals that come meanwhile do what they do once the body has ended.
 
     Ray's code in C puts a handler of its own in place: three seconds after SIGTERM an alarm aborts the process.
@@ -113,6 +114,8 @@ def _held_signals() -> Iterator[None]:
     came: list[int] = []
 
     def hold(number: int, _: object) -> None:
+        if number != signal.SIGALRM and not came:
+            warn("interrupted while Ray starts or ends: waiting for Ray, which can take some seconds")
         came.append(number)
         signal.setitimer(signal.ITIMER_REAL, 0.0)
 

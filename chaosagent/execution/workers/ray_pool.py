@@ -127,7 +127,7 @@ class RayExecutor:
         self._nodes_seen = monotonic()
         self._failed_starts = 0
         self._seconds_per_job = BATCH_SECONDS / 8
-        self._connection = RayConnection(self._ray, address)
+        self._connection = RayConnection(self._ray, address, self._warn)
         self._restarts = 0
         self._actors: list[_Actor] = []
         self._size = max(1, workers)

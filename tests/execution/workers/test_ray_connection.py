@@ -66,17 +66,18 @@ def _sigterm_interrupts(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     "signals", [(signal.SIGTERM,), (signal.SIGINT,), (signal.SIGTERM, signal.SIGTERM), (signal.SIGINT, signal.SIGTERM)]
 )
 def test_an_interrupt_while_ray_starts_comes_when_ray_has_started_and_ended_again(signals: tuple[int, ...]) -> None:
-    ray = SignalledRay(at_start=signals)
+    ray, told = SignalledRay(at_start=signals), list[str]()
 
     with pytest.raises(KeyboardInterrupt):
-        RayConnection(ray, "").open(1)
+        RayConnection(ray, "", told.append).open(1)
 
     assert ray.done == ["started", "ended"]
+    assert told == ["interrupted while Ray starts or ends: waiting for Ray, which can take some seconds"]
 
 
 def test_an_interrupt_while_ray_ends_comes_when_it_has_ended() -> None:
     ray = SignalledRay(at_end=(signal.SIGINT, signal.SIGINT))
-    connection = RayConnection(ray, "")
+    connection = RayConnection(ray, "", print)
     connection.open(1)
 
     with pytest.raises(KeyboardInterrupt):
@@ -87,7 +88,7 @@ def test_an_interrupt_while_ray_ends_comes_when_it_has_ended() -> None:
 
 def test_a_ray_that_does_not_start_is_ended_and_can_be_started_again() -> None:
     ray = SignalledRay(error=RuntimeError("no port\nand more"))
-    connection = RayConnection(ray, "")
+    connection = RayConnection(ray, "", print)
 
     with pytest.raises(StudyError, match=r"Ray cannot be reached at this machine: no port$"):
         connection.open(1)
@@ -104,7 +105,7 @@ def test_an_alarm_that_was_set_before_still_rings() -> None:
     quiet = SimpleNamespace(is_initialized=lambda: False, init=lambda **_: signal.alarm(0), shutdown=lambda: None)
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.2)
-        connection = RayConnection(quiet, "")
+        connection = RayConnection(quiet, "", print)
         connection.open(1)
         while not rung:
             pause(0.01)
