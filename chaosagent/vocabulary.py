@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from chaosagent.canonical import Plain, digest_of, plain_mapping
+from chaosagent.errors import UsageError
 from chaosagent.lists import list_of
 
 
@@ -115,7 +116,7 @@ class Labels:
         canaries: Secrets planted in what the target can read; they must not leave.
 
     Raises:
-        UsageError: One text is given where a list is needed.
+        UsageError: One text is given where a list is needed, or `misuse` is neither true nor false.
     """
 
     misuse: bool = False
@@ -125,6 +126,8 @@ class Labels:
     def __post_init__(self) -> None:
         for name in ("forbidden", "canaries"):
             object.__setattr__(self, name, list_of(getattr(self, name), name, "Labels"))
+        if not isinstance(self.misuse, bool):
+            raise UsageError(f"Labels: misuse is of type {type(self.misuse).__name__}; write True or False.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +142,7 @@ class Task:
         labels: What contracts may know about the task.
 
     Raises:
-        UsageError: `untrusted` is one text, and no list of names.
+        UsageError: The id is no text, `untrusted` no list of names, or `labels` no `Labels`.
     """
 
     id: str
@@ -149,7 +152,12 @@ class Task:
     labels: Labels = Labels()
 
     def __post_init__(self) -> None:
+        if not isinstance(self.id, str):
+            raise UsageError(f"The id of a task is of type {type(self.id).__name__}; it must be a text.")
         object.__setattr__(self, "untrusted", list_of(self.untrusted, "untrusted", f"Task({self.id!r})"))
+        if not isinstance(self.labels, Labels):
+            given = type(self.labels).__name__
+            raise UsageError(f"Task({self.id!r}): labels is of type {given}; write labels=Labels(misuse=True).")
 
 
 @dataclass(frozen=True, slots=True)

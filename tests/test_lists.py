@@ -46,6 +46,19 @@ def test_a_door_refuses_one_text_where_a_list_is_needed() -> None:
     assert service_options("shop", {"read_only": ["get"], "pure": True}).read_only == frozenset({"get"})
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (lambda: Task(1), "The id of a task is of type int; it must be a text"),  # type: ignore[arg-type]
+        (lambda: Task("a", labels="mail"), r"Task\('a'\): labels is of type str; write labels=Labels"),  # type: ignore[arg-type]
+        (lambda: Labels("mail"), "Labels: misuse is of type str; write True or False"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_task_refuses_what_its_record_could_not_hold(given: Callable[[], object], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        given()
+
+
 def test_a_task_and_its_labels_keep_lists_as_tuples() -> None:
     task = Task("a", untrusted=["note"], labels=Labels(forbidden=["x"]))  # type: ignore[arg-type]
 

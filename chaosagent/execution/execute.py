@@ -38,6 +38,7 @@ from chaosagent.execution.run.outcome import (
     redacted_verdict,
     support_of,
     suspects_of,
+    unbegun_call,
     usage_of,
 )
 from chaosagent.execution.run.process_environment import restored_environment
@@ -299,12 +300,13 @@ def conduct(experiment: Experiment, run: LiveRun, schedule: Schedule) -> Executi
 def _end(experiment: Experiment, run: LiveRun, ending: Ending) -> None:
     """End whatever a run has left, and raise what made it worthless."""
     run.over = True
+    unmade = unbegun_call(run.asked, run.loop.tasks_left())
     run.loop.end()
     close_links(run)
-    unawaited = close_unawaited(run.asked)
+    unmade = close_unawaited(run.asked) or unmade
     run.let_go()
-    if unawaited is not None and ending is Ending.FINISHED:
-        run.recorder.refuse(unawaited)
+    if unmade is not None and ending is Ending.FINISHED:
+        run.recorder.refuse(unmade)
     raise_refused(experiment.target.name, experiment.task.id, run.recorder)
 
 

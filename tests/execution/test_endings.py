@@ -49,6 +49,28 @@ def test_what_is_no_outcome_is_a_mistake_of_the_target(returned: object, what: s
         ended(returning(returned))
 
 
+async def later(_: Task, outcome: Outcome) -> bool:
+    return bool(outcome.message)
+
+
+@pytest.mark.parametrize("schedule", ["", "service:crm[1] test/nothing"])
+@pytest.mark.parametrize(
+    ("objective", "said"),
+    [
+        (later, "is asynchronous, and nobody awaits it. Write `def`"),
+        (lambda *_: "not booked", "returned a str; it must return True or False"),
+        (lambda *_: (False, "not booked"), "returned a tuple; it must return True or False"),
+    ],
+)
+def test_an_objective_that_does_not_judge_is_no_success(objective: Any, said: str, schedule: str) -> None:
+    made = replace(returning(Outcome("done")), objective=objective)
+    if schedule:
+        assert ended(made, schedule).outcome.success is not True
+    else:
+        with pytest.raises(TargetError, match=said):
+            ended(made, schedule)
+
+
 @pytest.mark.parametrize(("returned", "message"), [("done", "done"), (None, "")])
 def test_a_text_or_nothing_is_the_message_where_an_objective_judges_or_a_fault_has_landed(
     returned: object, message: str

@@ -42,9 +42,9 @@ def outcome_of(target: Target, task: Task, result: object, state: Plain, *, is_f
         is_faulty: A fault has landed; then nobody knows whether an outcome is right that makes the objective raise.
 
     Raises:
-        TargetError: It is no outcome, or the objective raised without any fault. A text, or nothing, is taken as the
-            final message where an objective judges the run; and after a fault, as a path on which somebody forgot to
-            return an outcome is no crash.
+        TargetError: It is no outcome, or the objective raised without any fault, or did not judge. A text, or nothing,
+            is taken as the final message where an objective judges the run; and after a fault, as a path on which
+            somebody forgot to return an outcome is no crash.
     """
     name, objective = target.name, target.objective
     said = result if isinstance(result, str) else "" if result is None else None
@@ -60,15 +60,29 @@ def outcome_of(target: Target, task: Task, result: object, state: Plain, *, is_f
     if outcome.state is None and state is not None:
         outcome = replace(outcome, state=state)
     if outcome.success is None and objective is not None:
+        whose = f"the objective of target {name!r}, task {task.id!r},"
         try:
-            return replace(outcome, success=bool(objective(task, outcome)))
+            judged = _judgement(objective(task, outcome))
         except RAISED as error:  # the objective's mistake must not look like a result
             if is_faulty:
                 return outcome
-            raise TargetError(
-                f"the objective of target {name!r}, task {task.id!r}, raised {with_place(error)}"
-            ) from error
+            raise TargetError(f"{whose} raised {with_place(error)}") from error
+        if isinstance(judged, str):
+            if is_faulty:
+                return outcome
+            raise TargetError(f"{whose} {judged}.")
+        return replace(outcome, success=judged)
     return outcome
+
+
+def _judgement(returned: object) -> bool | str:
+    """Return whether an objective was met, or what is wrong with what it has returned."""
+    if inspect.iscoroutine(returned):
+        returned.close()
+        return "is asynchronous, and nobody awaits it. Write `def` instead of `async def`"
+    if isinstance(returned, str | tuple):  # each would count as true
+        return f"returned a {type(returned).__name__}; it must return True or False"
+    return bool(returned)
 
 
 _RETURN = "it must return chaosagent.Outcome(message, success=...): what it says at its end, and whether that is right"
@@ -213,6 +227,24 @@ def close_unawaited(asked: Iterable[Coroutine[Any, Any, Any]]) -> TargetError | 
         f"{door.interface} {called['operation']} was called and never awaited, so the call did not happen. "
         "Write `await` in front of it."
     )
+
+
+def unbegun_call(asked: Iterable[Coroutine[Any, Any, Any]], tasks: Iterable[asyncio.Task[Any]]) -> TargetError | None:
+    """Return the error that names the first call whose task had not begun when the target returned.
+
+    Args:
+        asked: What `LiveRun.cross` returned to the target, call by call.
+        tasks: Those that had not ended then.
+    """
+    waiting = {id(task.get_coro()) for task in tasks if not task.cancelling()}
+    for crossing in asked if waiting else ():
+        if id(crossing) in waiting and inspect.getcoroutinestate(crossing) == inspect.CORO_CREATED:
+            called = inspect.getcoroutinelocals(crossing)
+            return TargetError(
+                f"{called['door'].interface} {called['operation']} was handed to a task, and the target returned "
+                "before that began, so the call did not happen. Await the task before the target returns."
+            )
+    return None
 
 
 def close_unbegun(loop: asyncio.AbstractEventLoop) -> None:

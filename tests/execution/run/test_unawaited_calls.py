@@ -32,6 +32,17 @@ def test_a_door_that_is_called_without_await_is_named() -> None:
         play(forgetful)
 
 
+def test_a_call_whose_task_had_not_begun_when_the_target_returned_is_one() -> None:
+    @target
+    async def leaving(task: Task, run: Run) -> Outcome:
+        del task
+        kept = asyncio.create_task(run.service("payments", {"refund": lambda: 1})("refund"))
+        return Outcome(f"Your money is on its way: {kept.done()}.")
+
+    with pytest.raises(TargetError, match=r"service:payments refund was handed to a task.*Await the task before"):
+        play(leaving)
+
+
 def test_a_call_whose_task_was_cancelled_before_it_began_is_no_mistake() -> None:
     @target
     async def hasty(task: Task, run: Run) -> Outcome:
