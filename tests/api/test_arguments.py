@@ -23,9 +23,9 @@ LISTS = ("tasks", "seeds", "contracts", "operators")
 
 
 @chaosagent.target(tasks=[chaosagent.Task("only")])
-def crashing(task: chaosagent.Task, run: chaosagent.Run) -> str:  # noqa: ARG001
+def crashing(task: chaosagent.Task, run: chaosagent.Run) -> chaosagent.Outcome:  # noqa: ARG001
     run.service("clock", {"now": lambda: 1})("now")
-    return "done"
+    return chaosagent.Outcome("done")
 
 
 def odd_values() -> dict[str, object]:
